@@ -1,10 +1,10 @@
-//! What reading the metrics of servers costs beside a measurement.
+//! Measures what reading the metrics of servers costs beside a run.
 //!
 //! Each pair has two runs of the same load against the simulator: one alone, and one beside which
 //! metrics are read from an exporter in a process of its own. It answers with the texts of real
-//! servers, whose numbers change with every question. The cost is the CPU time of the thread that
-//! reads, by the kernel's clock of that thread, which other work on the machine does not change. The
-//! effect is the error of the p99 gap between tokens against the simulator's own log.
+//! servers, whose numbers change with every request. The cost is the CPU time of the thread that
+//! reads, by the kernel's clock of that thread, which other work on the machine does not change.
+//! The effect is the error of the p99 gap between tokens against the simulator's own log.
 
 mod exporter;
 mod options;
@@ -170,8 +170,9 @@ fn error_ms(log: &RunLog) -> anyhow::Result<f64> {
     Ok(truth.p99_itl.context("no gaps between tokens")?.difference_ms)
 }
 
-/// Does something while the CPU time of the thread that reads metrics is watched. Returns the share
-/// of a core that the thread used between its first and its last sight, if they lie `shortest` apart.
+/// Calls `work` while recording the CPU time of the thread that reads metrics. Returns the share of
+/// a core that the thread used between the first and the last recording, if they lie at least
+/// `shortest` apart.
 fn while_running<T>(
     work: impl FnOnce() -> anyhow::Result<T>,
     shortest: Duration,

@@ -31,7 +31,8 @@ pub(crate) fn deny() -> anyhow::Result<()> {
 }
 
 /// Compiles each library with none of its features and with each of them alone. A feature that
-/// lacks a part of another one compiles in the workspace, where all features meet.
+/// needs another one without declaring it still compiles in the workspace, where all features are
+/// enabled together.
 pub(crate) fn features() -> anyhow::Result<()> {
     for package in packages()?.iter().filter(|package| !package.features.is_empty()) {
         for line in lines(package) {

@@ -1,8 +1,8 @@
 //! Counts how often confidence intervals, gates and searches miss the truth, warm-ups are detected,
 //! and runs of one server are called different, by simulating processes whose truth is known.
 //!
-//! `cargo run --release -p servemark-benches --bin calibration [RUNS [PART|PROCESS...]]` prints Markdown
-//! tables; see `docs/methodology.md`.
+//! `cargo run --release -p servemark-benches --bin calibration [RUNS [PART|PROCESS...]]` prints
+//! Markdown tables; see `docs/methodology.md`.
 
 use std::process::ExitCode;
 use std::thread;
@@ -21,7 +21,7 @@ const RUNS_A_SEARCH: u32 = 4;
 /// Lengths of the first rounds of searches, in seconds.
 const FIRST_ROUNDS: [u64; 2] = [30, 120];
 
-/// What is asked for on the command line.
+/// Options of the calibration study.
 struct Study {
     /// Number of simulated runs of each cell.
     runs: u32,
@@ -31,7 +31,7 @@ struct Study {
     processes: Vec<String>,
 }
 
-/// A table: its name on the command line, and what prints it.
+/// A table of the study: its name on the command line, and the function that prints it.
 type StudyPart = (&'static str, fn(&Study));
 
 /// The tables of the study, in the order in which they are printed.
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 }
 
 impl Study {
-    /// Reads a command line; absent if it is wrong.
+    /// Parses a command line; absent if it is invalid.
     fn of(mut args: impl Iterator<Item = String>) -> Option<Self> {
         let runs = args.next().map_or(Some(RUNS), |given| given.parse().ok())?;
         let is_part = |given: &String| PARTS.iter().any(|(part, _)| given == part);
@@ -84,7 +84,7 @@ impl Study {
         self.processes.is_empty() || self.processes.iter().any(|asked| asked == process.name)
     }
 
-    /// Returns the asked processes that a table reports, with every length of a run.
+    /// Returns the selected processes that a table reports, with every length of a run.
     fn of_lengths(&self, is_reported: impl Fn(&Process) -> bool) -> Vec<(Process, usize)> {
         let processes = self.reported(is_reported);
         processes
@@ -92,14 +92,14 @@ impl Study {
             .collect()
     }
 
-    /// Returns the asked processes that a table reports.
+    /// Returns the selected processes that a table reports.
     fn reported(&self, is_reported: impl Fn(&Process) -> bool) -> impl Iterator<Item = Process> {
         cells().into_iter().filter(move |process| is_reported(process) && self.is_asked(process))
     }
 }
 
-/// Prints a table whose rows are computed on all cores, a few at a time. Cells for which there is no
-/// row are left out.
+/// Prints a table whose rows are computed on all cores, a few at a time. Cells for which there is
+/// no row are left out.
 #[expect(clippy::print_stdout, reason = "a study prints its table")]
 fn print_table<C: Sync>(head: &str, cells: &[C], row: impl Fn(&C) -> Option<String> + Sync) {
     println!("{head}");

@@ -28,7 +28,7 @@ pub struct Comparisons {
     /// Number of comparisons in which any figure is called better or worse.
     any: u32,
     /// Number of comparisons with an interval that detect a change of the mean of the size that
-    /// they claim to detect in eight of ten.
+    /// they claim to detect with a probability of 80 %.
     observed: u32,
 }
 
@@ -197,9 +197,9 @@ mod tests {
         ] {
             let outcome = Comparisons::simulate(&process, design, 60);
             assert!(outcome.any <= 3 && outcome.missed[0] <= 4, "{outcome}");
-            // The change that is said to be seen in 80 % of comparisons leaves room for slow requests
-            // that no run met, so independent runs show it more often.
-            // Each side of a comparison is refused in up to 4 % of runs of independent values.
+            // The change that is said to be seen in 80 % of comparisons leaves room for slow
+            // requests that no run met, so independent runs show it more often. Each side of a
+            // comparison is refused in up to 4 % of runs of independent values.
             assert!(outcome.refused[0] <= 6 && outcome.observed >= 30, "{outcome}");
         }
     }

@@ -43,14 +43,14 @@ struct Queue {
     spread: f64,
 }
 
-/// What a request takes of a server, a second on average.
+/// The distribution of a request's service time, whose mean is one second.
 #[derive(Clone, Copy, Debug)]
 enum Service {
     Constant,
     /// A log-normal time.
     Varies,
-    /// A time to first token that varies by a tenth, and tokens of which each request has its own number
-    /// and its own time for each.
+    /// A time to first token that varies by a tenth, plus the time of the output tokens; their
+    /// number and the time of each vary from request to request.
     Tokens,
 }
 
@@ -124,8 +124,8 @@ impl Process {
         if let Kind::Engine { .. } = self.kind { Batching::CAPACITY } else { SERVERS as f64 }
     }
 
-    /// Returns whether short runs are often without any wait, so that the values alone show nothing of
-    /// waits. Run logs show how many requests were in flight.
+    /// Returns whether short runs are often without any wait, so that the values alone show nothing
+    /// of waits. Run logs show how many requests were in flight.
     pub fn has_rare_waits(&self) -> bool {
         matches!(self.kind, Kind::Queue(Queue { service: Service::Tokens, .. }))
     }
@@ -153,8 +153,8 @@ impl Process {
         Self { kind, ..self }
     }
 
-    /// Returns the requests of a run of a queue, in the order in which they are due; absent for other
-    /// processes. An answer has 64 tokens on average.
+    /// Returns the requests of a run of a queue, in the order in which they are due; absent for
+    /// other processes. An answer has 64 tokens on average.
     pub(super) fn visits(&self, requests: usize, random: &mut NumpyRandom) -> Option<Vec<Visit>> {
         match self.kind {
             Kind::Queue(queue) => Some(queue.visits(requests, random)),
@@ -162,8 +162,8 @@ impl Process {
         }
     }
 
-    /// Returns the long-run mean, median and 99th percentile of the process, from the long run of this
-    /// number, which has two million requests without its start.
+    /// Returns the long-run mean, median and 99th percentile of the process, from the long run of
+    /// this number, which has two million requests without its start.
     pub fn truth(&self, run: u32) -> [f64; 3] {
         let values = self.run(LONG_RUN, &mut NumpyRandom::seeded(LONG_RUN_SEED + run));
         mean_p50_p99(without_start(values))
@@ -257,7 +257,7 @@ impl Queue {
     }
 }
 
-/// What one request takes of a server.
+/// Service time and output of one request.
 struct Served {
     seconds: f64,
     /// Time to first token without a wait, in seconds.
@@ -285,13 +285,13 @@ impl Service {
     }
 }
 
-/// Mean time to first token of a request with tokens, in seconds.
+/// Mean time to first token of a request whose service consists of tokens, in seconds.
 const PREFILL: f64 = 0.25;
-/// Mean number of tokens of such a request.
+/// Mean number of output tokens of a request whose service consists of tokens.
 const TOKENS: f64 = 64.0;
 /// Constant part of the time to first token of a queue, in seconds.
 const BASE: f64 = 0.05;
-/// Spread of that part in seconds, if it hardly varies.
+/// Spread of the constant part of the time to first token, in seconds, if it hardly varies.
 const LEAST_SPREAD: f64 = 1e-6;
 /// Seconds from the end of a service to the end of its answer, which comes after the first token.
 const LEAST_DECODE: f64 = 0.06;
@@ -316,9 +316,11 @@ struct Batching {
 impl Batching {
     const SLOTS: usize = 32;
     const MEAN_TOKENS: f64 = 64.0;
-    /// Seconds of a step, of each request in it, and of admitting a request.
+    /// Constant part of the duration of a step, in seconds.
     const STEP: f64 = 0.01;
+    /// Duration that each request in the batch adds to a step, in seconds.
     const STEP_EACH: f64 = 0.0005;
+    /// Duration of admitting a request, in seconds.
     const PREFILL: f64 = 0.004;
     /// Requests per second with a full batch.
     const CAPACITY: f64 = Self::SLOTS as f64

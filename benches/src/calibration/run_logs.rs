@@ -83,8 +83,8 @@ fn truth(process: &Process) -> Option<[f64; FIGURES]> {
 }
 
 impl Process {
-    /// Returns the log of a run: of a queue with its arrivals and services, of another process with its
-    /// values alone as latencies.
+    /// Returns the log of a run: of a queue with its arrivals and services, of another process with
+    /// its values alone as latencies.
     pub(super) fn run_log(&self, requests: usize, random: &mut NumpyRandom) -> RunLog {
         match self.visits(requests, random) {
             Some(visits) => log_of(&visits, self.rate()),

@@ -36,9 +36,9 @@ pub struct SearchCell {
     enclosed: u32,
     /// Number of searches in which the capacity lies in the interval of the estimate.
     covered: u32,
-    /// Widths of the brackets, relative to the capacity; `errors` are the relative errors of the
-    /// estimates.
+    /// Widths of the brackets, relative to the capacity.
     widths: Vec<f64>,
+    /// Relative errors of the estimates.
     errors: Vec<f64>,
     loads: usize,
     requests: usize,
@@ -256,7 +256,7 @@ impl fmt::Display for SearchCell {
 /// First seed of the searches of every cell. All cells use the same seeds, so that a table can be
 /// reproduced.
 const FIRST_SEED: u32 = 5000;
-/// Number of long runs by which a capacity is known.
+/// Number of long runs; the mean of their results is taken as the capacity.
 const LONG_RUNS: u32 = 8;
 /// Number of bisection steps, which determine the capacity to a thousandth.
 const HALVINGS: u32 = 10;

@@ -172,7 +172,7 @@ pub(super) fn busy(records: &[RequestRecord], requests: usize) -> anyhow::Result
 
 /// Time that a request takes on both sides, one after the other; a generous estimate.
 const EACH: Duration = Duration::from_micros(40);
-/// Time that a request takes in a program, in chunks.
+/// Time that a program takes for a request, as a multiple of its time for a chunk.
 const PROGRAM_REQUEST: u32 = 10;
 const SETTING_UP: Duration = Duration::from_millis(300);
 

@@ -14,9 +14,9 @@ pub struct Noise {
     pub waited_ms: f64,
     /// Milliseconds in which the server was ready to run and waited for a core.
     pub server_waited_ms: f64,
-    /// Number of times that the reader was taken off its core although it had work to do.
+    /// Number of involuntary context switches of the reader.
     pub switches: u64,
-    /// Milliseconds that the hypervisor gave to others while a core wanted to run.
+    /// Steal time in milliseconds: core time that the hypervisor gave to others.
     pub stolen_ms: f64,
     /// Number of segments that TCP retransmitted, on all connections. On one machine a segment is
     /// lost only if a queue of the kernel overflows, and its reader then waits for a fifth of a

@@ -17,20 +17,19 @@ pub(crate) fn cpu_of_thread(process: &str, name: &str) -> Option<Duration> {
     schedule_statistic(&thread, ON_CPU).map(Duration::from_nanos)
 }
 
-/// Returns how often the threads of a process were taken off their cores although they had work to
-/// do.
+/// Returns the number of involuntary context switches of a process's threads.
 pub(super) fn switches(process: &str) -> u64 {
     let of = |thread: &String| field(&read(&format!("{thread}/status")), SWITCHES);
     threads(process).iter().filter_map(of).sum()
 }
 
-/// Returns the CPU time of a process on all cores, with threads that have ended, to a tick of the
-/// kernel.
+/// Returns the CPU time of a process on all cores, including threads that have ended, in whole
+/// ticks of the kernel.
 pub(super) fn cpu(process: &str) -> Duration {
     TICK * u32::try_from(used_ticks(&read(&format!("/proc/{process}/stat")))).unwrap_or(u32::MAX)
 }
 
-/// Returns the time that the hypervisor gave to others while a core of this machine wanted to run.
+/// Returns the machine's steal time: core time that the hypervisor gave to others.
 pub(super) fn steal_time() -> Duration {
     TICK * u32::try_from(stolen_ticks(&read("/proc/stat"))).unwrap_or(u32::MAX)
 }
@@ -80,7 +79,7 @@ fn schedule_statistic(thread: &str, field: usize) -> Option<u64> {
 const ON_CPU: usize = 0;
 const RUN_DELAY: usize = 1;
 
-/// Reads a file; a thread that has ended has none, and its text is empty.
+/// Reads a file; returns an empty text if it does not exist, like those of a thread that has ended.
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
@@ -102,7 +101,8 @@ fn stolen_ticks(stat: &str) -> u64 {
     all.and_then(|all| all.split_whitespace().nth(7)?.parse().ok()).unwrap_or_default()
 }
 
-/// Returns a number from a table in which the first line of a kind names what the second counts.
+/// Returns a number from a table with two lines for each kind: the names of the counters, and their
+/// values.
 fn table_value(table: &str, kind: &str, name: &str) -> u64 {
     let mut lines = table.lines().filter_map(|line| line.strip_prefix(kind));
     let (names, counts) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());

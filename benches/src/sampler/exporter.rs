@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// Answers questions on a free port, whose address it writes to `out`, until the process is ended.
+/// Answers requests on a free port, whose address it writes to `out`, until the process is ended.
 pub fn export(out: &mut dyn Write) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     writeln!(out, "{}", listener.local_addr()?)?;
@@ -14,7 +14,7 @@ pub fn export(out: &mut dyn Write) -> anyhow::Result<()> {
     let texts: Arc<Vec<Vec<String>>> = Arc::new(TEXTS.iter().map(|text| versions(text)).collect());
     for socket in listener.incoming() {
         let (socket, texts) = (socket?, Arc::clone(&texts));
-        // A connection that breaks ends alone.
+        // A broken connection affects no other connection.
         thread::spawn(move || drop(serve(socket, &texts)));
     }
     Ok(())

@@ -47,7 +47,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Shortest time over which the use of a core means anything: half of the load's.
+    /// Minimum time over which the used share of a core is meaningful: half of the load's duration.
     pub(super) fn shortest(&self) -> Duration {
         self.itl * self.tokens / 2
     }

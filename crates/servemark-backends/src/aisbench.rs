@@ -164,7 +164,8 @@ impl AisbenchSpec {
     }
 }
 
-/// Returns a conversation with the content of each message first, or a text as a message of the user.
+/// Returns a conversation with the content of each message first, or a text as a message of the
+/// user.
 fn messages(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     match &sample.prompt {
         Prompt::Messages(messages) => {

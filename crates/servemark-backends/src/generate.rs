@@ -92,7 +92,7 @@ impl Backend for GenerateSpec {
         let path = Route::GENERATE.path();
         let prompt = match &sample.prompt {
             Prompt::TokenIds(ids) => ("input_ids", json!(ids)),
-            // SGLang takes whatever is no text for ids.
+            // SGLang's client sends every prompt that is not a text as ids.
             Prompt::Messages(messages) => ("input_ids", json!(messages)),
             prompt => ("text", text_of(prompt, path)?),
         };

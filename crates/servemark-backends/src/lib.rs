@@ -2,8 +2,8 @@
 //! answer to deltas.
 //!
 //! A dialect uses no socket, no clock and no runtime, so tests need only byte strings. To add one,
-//! implement [`Backend`] and [`Decoder`] in a module of its own, and add a row to [`BackendSpec`] and
-//! one to [`BackendName`].
+//! implement [`Backend`] and [`Decoder`] in a module of its own, and add a row to [`BackendSpec`]
+//! and one to [`BackendName`].
 //!
 //! [`Sample`]: servemark_core::Sample
 

@@ -99,7 +99,8 @@ names! {
     Ollama: "ollama", Other, 11434, |common| OllamaSpec::new(OllamaApi::Generate, common);
     /// Ollama, chat. Servemark's addition to SGLang's names.
     OllamaChat: "ollama-chat", Other, 11434, |common| OllamaSpec::new(OllamaApi::Chat, common);
-    /// Anthropic's messages, which SGLang and vLLM serve, too. Servemark's addition to SGLang's names.
+    /// Anthropic's messages, which SGLang and vLLM serve, too. Servemark's addition to SGLang's
+    /// names.
     Anthropic: "anthropic", Other, 30000, AnthropicSpec::new;
     /// TensorRT-LLM behind Triton.
     Trt: "trt", Triton, 8000, TrtSpec::new;

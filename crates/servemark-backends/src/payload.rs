@@ -66,7 +66,7 @@ impl Payload {
         self
     }
 
-    /// Sets the sample's adapter, if it has one, in place of the model.
+    /// Sets the sample's adapter, if it has one, in place of the model and as `lora_path`.
     pub(crate) fn with_adapter(self, sample: &Sample) -> Self {
         match &sample.adapter {
             Some(name) => self.with("model", name.as_str()).with("lora_path", name.as_str()),

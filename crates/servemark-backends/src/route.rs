@@ -93,8 +93,8 @@ impl Route {
         matches!(self.messages, Messages::Taken)
     }
 
-    /// Returns whether messages are sent as they stand, as SGLang's client does, although the server
-    /// takes texts.
+    /// Returns whether messages are sent as they stand, as SGLang's client does, although the
+    /// server takes texts.
     pub const fn passes_messages(self) -> bool {
         matches!(self.messages, Messages::Passed)
     }

@@ -33,8 +33,8 @@ pub enum ServerKind {
 }
 
 impl ServerKind {
-    /// Returns the path of a GET that succeeds once the server is ready. SGLang's client requests `/`
-    /// of Triton, which does not exist there: it answers 404 as soon as it takes requests.
+    /// Returns the path of a GET that succeeds once the server is ready. SGLang's client requests
+    /// `/` of Triton, which does not exist there: it answers 404 as soon as it takes requests.
     pub const fn ready_path(self) -> &'static str {
         match self {
             Self::Triton => "/",

@@ -39,9 +39,9 @@ pub(crate) fn of_dynamo(nvext: &RawValue) -> Option<ServerTimes> {
 
 /// Reads SGLang's `meta_info`: durations in seconds, and instants in seconds since the Unix epoch.
 ///
-/// The time before the queue is not reported; it is what the instants leave beside the queue. With
-/// disaggregated prefill the instants are those of the decode worker, and the `pd_` durations take
-/// their place.
+/// The time before the queue is not reported; it is the time from the reception to the first
+/// forward pass, less the time in the queue. With disaggregated prefill the instants are those of
+/// the decode worker, and the `pd_` durations take their place.
 pub(crate) fn of_sglang(meta_info: &RawValue) -> Option<ServerTimes> {
     let times = Reported::of(meta_info)?;
     let received = times.unix_s("request_received_ts");

@@ -156,8 +156,8 @@ impl BackendSpec {
     }
 
     /// Asks for the server's own times of each request, on routes that give them only on request.
-    /// Streams of OpenAI's routes have them beside the counts; documents of an SGLang server, which
-    /// `is_sglang` says it is, have them as `meta_info`.
+    /// Streams of OpenAI's routes have them beside the counts. If `is_sglang` is set, the server is
+    /// SGLang's, whose documents have them as `meta_info`.
     #[must_use]
     pub fn with_server_times(mut self, is_sglang: bool) -> Self {
         let is_openai = matches!(self, Self::Chat(_) | Self::Completions(_));

@@ -95,8 +95,9 @@ struct Output {
 impl Output {
     /// Returns the new text of an event, if the event is a piece of output.
     ///
-    /// An event that repeats the text while it is unknown what events hold is a piece without text.
-    /// If events turn out to hold pieces, its text comes with the next event.
+    /// As long as it is unknown whether events hold all text so far or pieces, an event that
+    /// repeats the text is reported as a piece without text. The first event that shows that they
+    /// hold pieces is reported with the text of those events before its own.
     fn advance<'a>(&mut self, text: &'a str) -> Option<Cow<'a, str>> {
         if self.text.may_repeat(text) {
             self.repeats += 1;

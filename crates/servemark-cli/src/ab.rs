@@ -1,5 +1,5 @@
-//! `servemark ab` and `servemark noise`: one plan against two servers in turn, or several times against
-//! one.
+//! `servemark ab` and `servemark noise`: one plan against two servers in turn, or several times
+//! against one.
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -123,16 +123,16 @@ pub struct AbRuns {
 }
 
 /// Parses the command line of a single run, which begins with a flag of `bench-serving` or is that
-/// of another benchmark. Returns `None` if it asks for something else than a single run.
+/// of another benchmark. Returns `None` if it asks for anything other than a single run.
 pub(crate) type ParseRun =
     fn(&str, Vec<OsString>, &Environment) -> Result<Option<Box<Parsed>>, UsageError>;
 
-/// Returns the command with its flags, for completions.
+/// Returns the clap command `servemark noise`, for completions.
 pub(crate) fn noise_command() -> clap::Command {
     <NoiseArgs as CommandFactory>::command()
 }
 
-/// Returns the command with its flags, for completions.
+/// Returns the clap command `servemark ab`, for completions.
 pub(crate) fn ab_command() -> clap::Command {
     <AbArgs as CommandFactory>::command()
 }

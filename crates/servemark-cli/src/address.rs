@@ -12,8 +12,8 @@ pub(crate) fn is_encrypted(url: &str) -> bool {
     url.parse::<BaseUrl>().is_ok_and(|url| url.is_https())
 }
 
-/// Returns the warning about a base URL that ends with a slash. `client` is the peer's client, which
-/// appends routes to it as they are.
+/// Returns a warning if a base URL ends with a slash; `None` otherwise. `client` names the peer,
+/// whose client appends routes to the URL without removing the slash.
 pub(crate) fn doubled_slash(base_url: &str, client: &str) -> Option<String> {
     base_url.ends_with('/').then(|| {
         format!(

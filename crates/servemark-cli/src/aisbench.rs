@@ -169,7 +169,7 @@ impl From<Fault> for CliError {
     }
 }
 
-/// Flags of the crates below in this dialect's words.
+/// Flags and phrases in messages of the crates below, each with its replacement in this dialect.
 pub(crate) const WORDS: Words = &[
     NO_API_KEY,
     ("or a header Authorization", "or api_key in the model's config"),

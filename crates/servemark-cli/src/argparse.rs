@@ -48,7 +48,7 @@ pub(crate) struct Reading {
     pub(crate) given: Vec<Occurrence>,
     /// Arguments that no flag takes. The peers refuse them last, if nothing else is wrong.
     pub(crate) leftovers: Vec<String>,
-    /// For unknown flags among the leftovers, the known flags that were most likely suggested.
+    /// Known flags most similar to the unknown flags among the leftovers, for a hint in the error.
     pub(crate) suggested: Vec<String>,
 }
 
@@ -63,8 +63,8 @@ pub(crate) struct Occurrence {
 
 impl Grammar {
     /// Reads a command line into `reading`. Arguments after a request for help are ignored. After
-    /// an error, `reading` has the flags before its place, whose values argparse has converted by
-    /// then.
+    /// an error, `reading` contains the flags before the wrong one, because argparse has converted
+    /// their values by then.
     pub(crate) fn read(&self, args: &[String], reading: &mut Reading) -> Result<(), CliError> {
         let mut tokens = self.tokens(args)?.into_iter().peekable();
         while let Some(token) = tokens.next() {
@@ -90,7 +90,7 @@ impl Grammar {
         Ok(())
     }
 
-    /// Returns the known flag that was most likely suggested by an unknown one.
+    /// Returns the known flag that was most likely meant by an unknown one.
     fn nearest(&self, unknown: &str) -> Option<String> {
         let names = self.peer.iter().chain(&self.own).map(|flag| flag.name.as_str());
         nearest(split_value(unknown).0, names).map(str::to_owned)
@@ -139,7 +139,7 @@ impl Reading {
         Err(self.unrecognized(&self.leftovers))
     }
 
-    /// Returns the error for some of the leftovers, with the flags that were most likely suggested.
+    /// Returns the error for some of the leftovers, with the flags that were most likely meant.
     pub(crate) fn unrecognized(&self, leftovers: &[String]) -> CliError {
         let hint = match self.suggested.as_slice() {
             [] => String::new(),

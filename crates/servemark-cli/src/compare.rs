@@ -113,8 +113,8 @@ impl CompareArgs {
         [all(&self.first, &self.before), all(&self.second, &self.after)]
     }
 
-    /// Returns the compared figures: those of vLLM's client, and those of the conditions and
-    /// tolerances.
+    /// Returns the compared figures: those that vLLM's Rust client compares, and those of the
+    /// conditions and tolerances.
     pub fn figures(&self) -> Vec<Figure> {
         let mut figures = Figure::headline();
         let conditions = self.conditions.iter().map(|condition| condition.figure);

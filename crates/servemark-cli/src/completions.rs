@@ -1,4 +1,4 @@
-//! `servemark completions` and `servemark man`: what shells and `man` know of the commands.
+//! `servemark completions` and `servemark man`: completion scripts and the manual page.
 
 use std::ffi::OsString;
 

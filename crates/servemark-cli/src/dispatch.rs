@@ -48,7 +48,7 @@ pub enum Invocation {
     Aisbench(Box<Tasks>),
     /// A serving benchmark of one run.
     Bench(Box<Parsed>),
-    /// A run log in a format of other programs (`servemark export`).
+    /// An export of a run log to a format of other programs (`servemark export`).
     Export(ExportArgs),
     /// A comparison: what changed from one result to another (`servemark compare`).
     Compare(Box<CompareArgs>),
@@ -58,19 +58,19 @@ pub enum Invocation {
     Evalscope(Box<EvalscopeRuns>),
     /// An exploration of a server of which only the address is known (`servemark [URL]`).
     Explore(Box<ExploreArgs>),
-    /// Several runs against one server, to measure how far they lie apart (`servemark noise`).
+    /// Several runs against one server, to measure the spread between them (`servemark noise`).
     Noise(Box<AbRuns>),
     /// A benchmark of an engine, over HTTP or without a server.
     Offline(Box<Offline>),
     /// Batches that are sent as one request each.
     OneBatch(Box<OneBatch>),
-    /// A run that is over, once more, from its run log (`servemark rerun`).
+    /// A repetition of a finished run, from its run log (`servemark rerun`).
     Rerun(Box<Rerun>),
     /// A run that a file describes (`servemark run FILE`).
     Run(Box<FileRun>),
     /// A text that is printed: a JSON Schema, a completion script or the manual page.
     Text(String),
-    /// The figures of a run that is over, from its run log (`servemark score`).
+    /// The figures of a finished run, from its run log (`servemark score`).
     Score(Box<ScoreArgs>),
     /// Several runs of one command line of vLLM's, one after the other.
     Series(Box<Series>),
@@ -164,7 +164,7 @@ pub fn parse(
 }
 
 /// Parses a command line of a single run: that of another benchmark, or flags of `bench-serving`.
-/// Returns `None` if it asks for something else than a single run.
+/// Returns `None` if it asks for anything other than a single run.
 pub(crate) fn single_run(
     program: &str,
     args: Vec<OsString>,
@@ -372,8 +372,8 @@ fn file_name(command: &OsStr) -> String {
     command.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
 }
 
-/// Returns the interpreter in the folder of a program that was given with its folder: they are
-/// installed together.
+/// Returns the Python interpreter in the folder of a program, because both are installed together;
+/// `None` if the program was given without its folder.
 fn python_beside(command: &OsStr) -> Option<String> {
     let folder = Path::new(command).parent().filter(|folder| !folder.as_os_str().is_empty())?;
     Some(folder.join("python").to_string_lossy().into_owned())

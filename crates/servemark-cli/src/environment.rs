@@ -1,8 +1,8 @@
 //! The surroundings on which the meaning of a command line depends: environment variables, the
 //! calendar and the current folder.
 //!
-//! It is a value, so that the same command line can be read twice with the same result.
-//! [`Environment::from_process`] is the only place of the workspace that asks the process for it.
+//! It is a value, so that the same command line can be read twice with the same result. Only
+//! [`Environment::from_process`] asks the process for its variables and its current folder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,7 +36,7 @@ pub struct Environment {
     files_read: Arc<Mutex<Vec<PathBuf>>>,
 }
 
-/// Where the files that a command line names are read. Closed: on the machine or from the value.
+/// Source of the files that a command line names.
 #[derive(Clone)]
 enum Files {
     /// Contents of the files by their paths.
@@ -202,7 +202,7 @@ impl Environment {
     /// Returns the cache folder for measurements of the machine, which can be repeated.
     pub(crate) fn cache(&self) -> Option<PathBuf> {
         let given = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
-        // A relative one is to be ignored, by the standard that the variable is of.
+        // The XDG Base Directory Specification says that a relative path is to be ignored.
         let given = given.filter(|folder| folder.is_absolute());
         let usual = || Some(Path::new(self.variable("HOME")?).join(".cache"));
         Some(given.or_else(usual)?.join("servemark"))

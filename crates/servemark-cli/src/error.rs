@@ -10,7 +10,8 @@ use crate::nearest::nearest;
 
 /// An error of a command line.
 ///
-/// Where Python's argparse or the peer has a message of its own, it is that one, word for word.
+/// If Python's argparse or the peer has a message for an error, the message is that one, word for
+/// word.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CliError {
     /// The argument is a prefix of several flags.
@@ -32,9 +33,9 @@ pub enum CliError {
     /// Two flags exclude each other.
     #[error("argument {flag}: not allowed with argument {other}")]
     Conflict {
-        /// The later one.
+        /// The later of the two flags.
         flag: String,
-        /// The earlier one.
+        /// The earlier of the two flags.
         other: String,
     },
     /// A flag that takes values has none.
@@ -42,7 +43,7 @@ pub enum CliError {
     ExpectedArgument {
         /// The flag.
         flag: String,
-        /// Number of expected values.
+        /// Number of expected values, in argparse's words: `one argument`.
         expected: &'static str,
     },
     /// The command line names no command.
@@ -62,10 +63,10 @@ pub enum CliError {
     /// The steady-state wrapper lacks its required ratio.
     #[error("the following arguments are required: --steady-state-concurrency-ratio")]
     NoSteadyState,
-    /// Flags that must be given and were not.
+    /// Required flags are missing.
     #[error("the following arguments are required: {flags}")]
     Required {
-        /// Their names, separated by commas.
+        /// Names of the missing flags, separated by commas.
         flags: String,
     },
     /// The run of a run log cannot be repeated.
@@ -194,7 +195,7 @@ pub enum CliError {
     Value {
         /// The flag.
         flag: String,
-        /// What is wrong with it.
+        /// The fault in the value.
         why: String,
     },
 }
@@ -233,7 +234,7 @@ impl CliError {
         Self::NotBuilt { what: what.into() }
     }
 
-    /// Refuses the first rule between flags that is broken.
+    /// Returns the first broken rule as an error. Each rule comes with whether it is broken.
     pub(crate) fn first_broken(
         rules: impl IntoIterator<Item = (bool, &'static str)>,
     ) -> Result<(), Self> {

@@ -174,8 +174,9 @@ fn understand(
     Ok(EvalscopeRuns { first, folder: planner.folder.clone(), task, tracked, debug, planner })
 }
 
-/// Returns evalscope's warning about a warm-up that is shorter than the concurrency, so that the
-/// burst at the start is measured; for the last run that has one.
+/// Returns evalscope's warning that the burst at the start is measured, because a warm-up has fewer
+/// requests than may be in flight at once; `None` if no run has such a warm-up. If several runs
+/// have one, the warning is about the last.
 fn uncovered(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Option<String> {
     let steps = resolved.steps();
     let closed = steps.iter().filter(|step| !step.is_open && step.parallel > 1);
@@ -248,7 +249,7 @@ impl Consumed {
     }
 }
 
-/// Flags of the crates below in this dialect's words.
+/// Flags and phrases in messages of the crates below, each with its replacement in this dialect.
 pub(crate) const WORDS: Words = &[
     (CHAT_BACKENDS, "--api openai, and a --url that ends with /v1/chat/completions"),
     ("--base-url", TargetArgs::URL.name()),

@@ -113,7 +113,7 @@ pub struct ExploreArgs {
     pub duration: Duration,
     /// Objectives that define the capacity; empty if none is asked for.
     pub objectives: Vec<Objective>,
-    /// Number of words of each prompt, about.
+    /// Approximate number of words of each prompt.
     pub prompt_words: usize,
     /// Maximum number of output tokens of each request.
     pub output_tokens: u32,
@@ -121,8 +121,8 @@ pub struct ExploreArgs {
     pub most_streams: NonZeroUsize,
     /// Seed of the prompts.
     pub seed: u32,
-    /// Largest share of failed requests of the best load, from 0 to 1, with which the command ends
-    /// well.
+    /// Largest share of failed requests of the best load, from 0 to 1, with which the exit code is
+    /// not 5.
     pub tolerated_failures: f64,
     /// Folder of the results.
     pub folder: ResultsFolder,
@@ -132,7 +132,7 @@ pub struct ExploreArgs {
     pub full: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
-    /// Port at which the page is served while the loads are measured, if it is.
+    /// Port at which the page is served while the loads are measured; `None` if it is not served.
     pub live: Option<u16>,
     /// Where the verdicts on the capacity and on failed requests are written.
     pub gates: GateArgs,
@@ -149,12 +149,12 @@ pub enum ExploreTarget {
     Simulated(NonZeroUsize),
 }
 
-/// Returns the command with its flags, for completions.
+/// Returns the clap command `servemark demo`, for completions.
 pub(crate) fn demo_command() -> clap::Command {
     <DemoArgs as clap::CommandFactory>::command()
 }
 
-/// Returns the command with its flags, for completions.
+/// Returns the clap command `servemark [URL]`, for completions.
 pub(crate) fn clap_command() -> clap::Command {
     <UrlArgs as clap::CommandFactory>::command()
 }
@@ -229,8 +229,8 @@ impl LoadArgs {
     }
 }
 
-/// Parses an address; `http://` is assumed if it has no scheme. OpenAI's clients are given addresses
-/// that end in `/v1`, which is part of each route here.
+/// Parses an address; `http://` is assumed if it has no scheme. The end `/v1`, which addresses for
+/// OpenAI's clients have, is removed, because each route begins with it here.
 fn parse_url(text: &str) -> Result<BaseUrl, String> {
     let text = text.trim_end_matches('/');
     let ends = ["/v1", "/v1/models", "/v1/chat/completions", "/v1/completions"];

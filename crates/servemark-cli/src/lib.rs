@@ -1,12 +1,12 @@
-//! The peers' command lines, spoken: arguments in, a benchmark plan out.
+//! Command lines of the peers and of Servemark: converts arguments into benchmark plans.
 //!
 //! Each dialect is a module: a mirror of the peer's flags, one to one, and a conversion that gives
-//! a [`BenchPlan`](servemark_plan::BenchPlan) or names the flag that is in its way. No flag is
-//! accepted and then ignored in silence. [`dispatch`] finds out which dialect a command line is in.
+//! a [`BenchPlan`](servemark_plan::BenchPlan) or an error that names a flag. No flag is accepted
+//! and then ignored in silence. [`dispatch`] finds out which dialect a command line is in.
 //!
-//! This crate opens no connection and prints nothing. The only reader of the process's environment,
-//! of the calendar and of the files that a command line stands in is an [`Environment`] of
-//! [`from_process`](Environment::from_process).
+//! This crate opens no connection and prints nothing. Only an [`Environment`] that
+//! [`from_process`](Environment::from_process) returned reads the process's environment, the
+//! current folder and the files that a command line names.
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod ab;

@@ -20,7 +20,7 @@ pub(crate) struct Mirror {
     pub(crate) flags: Vec<Value>,
 }
 
-/// A command whose flags are all the peer's has these of the recording, with their defaults.
+/// Checks that a command has exactly the flags of the recording, with their defaults.
 #[track_caller]
 pub(crate) fn mirrors<T: CommandFactory>(flags: Vec<Value>) {
     let mut command = T::command();
@@ -56,7 +56,7 @@ impl Mirror {
         self.command.get_arguments().find(|arg| arg.get_long() == long).expect(flag)
     }
 
-    /// Every flag of the peer is there, in its order, with its other names behind it.
+    /// Checks that every flag of the peer exists, in its order, with its aliases behind it.
     pub(crate) fn check_names(&self) {
         let with_aliases = |flag: &Value| -> Vec<String> {
             let aliases = flag["aliases"].as_array().unwrap();
@@ -69,7 +69,7 @@ impl Mirror {
         assert_eq!(self.grammar().peer.len(), self.peer.len());
     }
 
-    /// Every flag of the command is declared once, and every declared flag is one of the command.
+    /// Checks that every flag of the command is declared once, and nothing else is declared.
     pub(crate) fn check_declared(&self, groups: &[Group]) {
         let all = groups.iter().flat_map(|group| group.flags);
         let mut declared: Vec<&str> = all.map(|declared| declared.flag.long()).collect();
@@ -80,9 +80,9 @@ impl Mirror {
         assert_eq!(declared, longs);
     }
 
-    /// Every declared flag that has no effect beside `base` is named in a warning or a refusal.
-    /// `read` returns the warnings of a command line, or its error. At least `at_least` flags are
-    /// checked with a value that the command accepts.
+    /// Checks that every declared flag without effect beside `base` is named in a warning or an
+    /// error. `read` returns the warnings of a command line, or its error. At least `at_least`
+    /// flags are checked with a value that the command accepts.
     #[track_caller]
     pub(crate) fn check_ineffective(
         &self,
@@ -115,10 +115,10 @@ impl Mirror {
         assert!(named >= at_least, "only {named} flags were given with a value");
     }
 
-    /// Every declared flag changes what each command line of `bases` becomes, or a warning or a
-    /// refusal names it. `fulfilled` are flags that ask for what these lines do anyway. `read`
-    /// returns what a command line becomes, as text, and its warnings, or its error. At least
-    /// `at_least` flags are accepted with a value other than their default.
+    /// Checks that every declared flag changes what each command line of `bases` becomes, or is
+    /// named in a warning or an error. `fulfilled` are flags that ask for what these lines do
+    /// anyway. `read` returns what a command line becomes, as text, and its warnings, or its error.
+    /// At least `at_least` flags are accepted with a value other than their default.
     #[track_caller]
     pub(crate) fn check_effects(
         &self,
@@ -179,8 +179,8 @@ impl Mirror {
         }
     }
 
-    /// Checks that all defaults are the peer's. `value` returns the default of a flag, `expected` that
-    /// of the recording.
+    /// Checks that all defaults are the peer's. `value` returns the default of a flag, `expected`
+    /// that of the recording.
     pub(crate) fn check_defaults(
         &self,
         value: impl Fn(&Self, &ArgMatches, &Value) -> Value,
@@ -192,8 +192,8 @@ impl Mirror {
         }
     }
 
-    /// Checks that choices, numbers of values and names are the peer's, and that Servemark's own flags
-    /// do not change them.
+    /// Checks that choices, numbers of values and names are the peer's, and that Servemark's own
+    /// flags do not change them.
     pub(crate) fn check_grammar(&self, at_least: usize) {
         self.check_choices();
         self.check_arities();
@@ -230,7 +230,7 @@ impl Mirror {
         let own = self.grammar().own;
         assert!(own.iter().all(|flag| !self.peer.contains(&flag.name.as_str())));
         assert!(own.iter().any(|flag| flag.name == "--simulate"), "the list of ours is not empty");
-        // What begins several of the peer's flags is ambiguous to the peer, and has no meaning there.
+        // A name that begins several of the peer's flags is ambiguous to the peer and refused.
         for flag in own {
             let abbreviated = self.peer.iter().filter(|peer| peer.starts_with(&flag.name));
             let abbreviated: Vec<_> = abbreviated.collect();
@@ -238,7 +238,7 @@ impl Mirror {
         }
     }
 
-    /// Every prefix of every flag means what it means without ours.
+    /// Checks that every prefix of the peer's flags resolves as it does without Servemark's flags.
     pub(crate) fn check_abbreviations(&self, at_least: usize) {
         let ours = self.grammar();
         let mut peers = ours.clone();
@@ -247,7 +247,7 @@ impl Mirror {
         for flag in &self.peer {
             for prefix in (3..=flag.len()).map(|end| &flag[..end]) {
                 let expected = resolved(&peers, prefix);
-                // What is ambiguous to the peer has no meaning there.
+                // A prefix that is ambiguous to the peer is refused there.
                 let is_ours = ours.own.iter().any(|flag| flag.name == prefix);
                 if is_ours && expected.starts_with("ambiguous") {
                     continue;
@@ -259,7 +259,8 @@ impl Mirror {
         assert!(known > at_least, "only {known} prefixes are unambiguous");
     }
 
-    /// Returns the value of a flag in the form of the recording. Panics if its type is not the peer's.
+    /// Returns the value of a flag in the form of the recording. Panics if its type is not the
+    /// peer's.
     pub(crate) fn value(&self, matches: &ArgMatches, recorded: &Value) -> Value {
         let id = self.arg(&text(&recorded["name"])).get_id().as_str();
         let is_list = !recorded["nargs"].is_null();
@@ -280,12 +281,12 @@ impl Mirror {
     }
 }
 
-/// A flag's default as the recording writes it.
+/// Returns a flag's default as the recording writes it.
 pub(crate) fn as_recorded(flag: &Value) -> Value {
     flag["default"].clone()
 }
 
-/// A command line that the peer's parser was given, and what came of it.
+/// A command line that the peer's parser was given, and the recorded outcome.
 pub(crate) struct RecordedLine {
     pub(crate) argv: Vec<String>,
     pub(crate) recorded: Value,
@@ -313,21 +314,21 @@ impl RecordedLine {
     }
 }
 
-/// Parses a line of `bench-serving`. Returns its plan, or the error.
+/// Parses a line of `bench-serving`. Returns what it asks for, or the error.
 pub(crate) fn sglang(line: &str) -> Result<Invocation, String> {
     let args = line.split(' ').map(Into::into);
     let read = bench_serving("bench-serving", args, &Environment::default());
     read.map_err(|error| error.to_string())
 }
 
-/// A recording of the peer, in a folder of its own.
+/// Reads the recording `name` from the folder of a peer in `fixtures`.
 pub(crate) fn recorded(peer: &str, name: &str) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
     let text = fs::read_to_string(format!("{folder}/{peer}/{name}")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-/// Returns the flag that a prefix alone stands for, or the refusal.
+/// Returns the flag that a prefix stands for, `unrecognized` if there is none, or the error.
 fn resolved(grammar: &Grammar, prefix: &str) -> String {
     let mut reading = Reading::default();
     match grammar.read(&[format!("{prefix}=1")], &mut reading) {
@@ -354,7 +355,7 @@ fn listed<'a, T: 'a>(
     }
 }
 
-/// JSON has no infinity; the recordings write it as text.
+/// Returns a float as JSON. As in the recordings, numbers that are not finite become text.
 fn float(number: f64) -> Value {
     if number.is_finite() { json!(number) } else { json!(number.to_string()) }
 }

@@ -5,7 +5,7 @@ pub(crate) fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a 
     nearest(given, known).map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-/// Returns `a, b or c`.
+/// Joins values by commas, and the last one by the word `last`: `a, b or c`.
 pub(crate) fn listed(values: &[&str], last: &str) -> String {
     match values {
         [] => String::new(),
@@ -14,9 +14,9 @@ pub(crate) fn listed(values: &[&str], last: &str) -> String {
     }
 }
 
-/// Returns the known name that differs least from `given`, if it is similar enough to be meant. Case,
-/// leading dashes and the choice between dash and underscore do not count. A name that `given`
-/// begins is similar.
+/// Returns the known name that differs least from `given`, if it is similar enough to be meant.
+/// Case, leading dashes and the choice between dash and underscore do not count. A name that
+/// begins with `given` is similar if `given` has four characters or more.
 pub(crate) fn nearest<'a>(
     given: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -42,12 +42,13 @@ fn similarity(given: &str, name: &str) -> f64 {
     if begins { similarity.max(OF_A_BEGINNING) } else { similarity }
 }
 
-/// The similarity, from 0 to 1, above which a name is suggested: one error in four letters, two in seven.
+/// Similarity, from 0 to 1, above which a name is suggested. A name with one error in four letters,
+/// or with two in seven, is suggested.
 const LEAST: f64 = 0.7;
-/// The similarity of a name to its beginning, however much is missing. One wrong letter in a longer
-/// name is nearer.
+/// Similarity of a name to its beginning, however much is missing. A name of five or more letters
+/// with one wrong letter is more similar.
 const OF_A_BEGINNING: f64 = 0.75;
-/// The number of letters from which on a beginning says which name is meant.
+/// Minimum number of characters of a beginning that counts as similar to its name.
 const SHORTEST_BEGINNING: usize = 4;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::parsed::Parsed;
 /// A benchmark of an engine, over HTTP or without a server.
 #[derive(Clone, Debug)]
 pub struct Offline {
-    /// Run before the measurement, which is not reported; `None` if there is none.
+    /// Warm-up before the measurement; its results are not reported. `None` if there is none.
     pub warm_up: Option<Parsed>,
     /// Run that is measured.
     pub run: Parsed,
@@ -16,7 +16,7 @@ pub struct Offline {
     pub message: OfflineMessages,
     /// The file of `--output-json`.
     pub output_json: Option<PathBuf>,
-    /// Whether the program waits for a signal when the run is done, for a profiler that is attached.
+    /// Whether the program waits for a signal after the run, for a profiler that is attached.
     pub stays: bool,
 }
 
@@ -36,14 +36,14 @@ pub enum OfflineMessages {
     Latency(NonZeroUsize),
     /// No messages.
     Nothing,
-    /// The number of prompt tokens, once the prompts are drawn, and that of a warm-up of SGLang's
-    /// that is left out.
+    /// The summary of the drawn prompts, and the token counts of SGLang's warm-up if that is left
+    /// out.
     Prompts {
         /// Number of prompts of the warm-up that is left out; 0 if none is.
         skipped: usize,
     },
-    /// How many requests and tokens there were a second.
+    /// Requests and tokens per second.
     Throughput,
-    /// Nothing but that it warms up: of a profiler's run the traces count.
+    /// Only that the warm-up runs: the result of a run under a profiler is its traces.
     Traces,
 }

@@ -67,8 +67,8 @@ impl Parsed {
         }
     }
 
-    /// Puts the log of the run into the folder of the results, unless the command line or the plan's
-    /// file names another place, and beside the log what an engine's worker process prints.
+    /// Puts the log of the run into the folder of the results, unless the command line or the
+    /// plan's file names another place. The output of an engine's worker process goes beside it.
     pub fn keep_in(&mut self, folder: &Path) {
         let output = &mut self.plan.output;
         if output.run_log.is_none() {
@@ -79,7 +79,7 @@ impl Parsed {
     }
 }
 
-/// Sets the file of what an engine's worker process prints, unless it is named.
+/// Sets the file for the output of an engine's worker process, unless it is named.
 #[cfg(feature = "engine")]
 fn keep_engine_log(plan: &mut BenchPlan) {
     if let servemark_plan::ServerSpec::Engine(spec) = &mut plan.server

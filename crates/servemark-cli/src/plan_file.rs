@@ -82,7 +82,7 @@ pub(crate) fn with_plan_format(args: Vec<OsString>) -> Vec<OsString> {
 /// Returns the plan of a document, or a line about each fault.
 pub(crate) fn plan_of(document: &Value) -> Result<BenchPlan, Vec<String>> {
     let mut document = document.clone();
-    // TOML has no null, which values that a peer's result file repeats may be.
+    // TOML has no null, so a TOML file holds `echo`, whose values may be null, as JSON text.
     if let Some(Value::String(text)) = document.get("echo") {
         document["echo"] = serde_json::from_str(text)
             .map_err(|error| vec![format!("echo: is no JSON object: {error}")])?;

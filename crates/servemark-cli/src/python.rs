@@ -18,7 +18,8 @@ pub(crate) fn int(text: &str) -> Result<i64, String> {
     digits.parse().map_err(|_| format!("{} is too large", repr(text)))
 }
 
-/// Parses an upper limit as Python's `int()` does. A limit beyond 64 bits is the largest number.
+/// Parses an upper limit as Python's `int()` does. A limit beyond 64 bits becomes the nearest
+/// number of 64 bits.
 pub(crate) fn limit(text: &str) -> Result<i64, String> {
     let digits = int_digits(text)?;
     let most = if digits.starts_with('-') { i64::MIN } else { i64::MAX };

@@ -101,7 +101,7 @@ pub struct Rerun {
     pub shows_tables: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
-    /// Port at which the page is served while the run goes on, if it is.
+    /// Port at which the page is served while the run goes on; `None` if it is not served.
     pub live: Option<u16>,
     folder: Option<ResultsFolder>,
     base_url: Option<BaseUrl>,

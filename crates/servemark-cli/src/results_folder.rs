@@ -11,13 +11,13 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::own::RunArgs;
 
-/// Folder of the results of several runs.
+/// Folder of the results of a command.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ResultsFolder {
     /// Named after the time of the start, so that the folder is a new one. If another process took
     /// the name, these runs have the first free one: `NAME_2`, `NAME_3`, …
     Dated(PathBuf),
-    /// Named by the user. The runs go on in a folder that exists.
+    /// Named by the user. If it exists, several runs continue in it.
     Named(PathBuf),
 }
 

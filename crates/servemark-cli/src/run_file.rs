@@ -87,7 +87,7 @@ pub struct FileRun {
     pub shows_tables: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
-    /// Port at which the page is served while the run goes on, if it is.
+    /// Port at which the page is served while the run goes on; `None` if it is not served.
     pub live: Option<u16>,
     /// Where the verdicts of gates are written.
     pub gates: GateArgs,
@@ -114,8 +114,8 @@ pub(crate) fn parse(
     Ok(FileRun { file, parsed, faults, folder, json, shows_tables, quiet, live, gates })
 }
 
-/// Returns the run, and adds all faults that stand in its way. Sets `shows_tables` if the file names
-/// tables.
+/// Returns the run, or `None` if its plan cannot be read. Adds all faults to `faults`, and sets
+/// `shows_tables` if the file names tables.
 fn parsed(
     args: &RunFileArgs,
     environment: &Environment,

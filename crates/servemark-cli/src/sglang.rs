@@ -135,10 +135,10 @@ fn backend(args: &SglangArgs) -> Result<BackendName, CliError> {
     name.parse().map_err(|error| CliError::about(TargetArgs::BACKEND, error))
 }
 
-/// Flags of the crates below in this dialect's words.
+/// Flags and phrases in messages of the crates below, each with its replacement in this dialect.
 pub(crate) const WORDS: Words = &[NO_API_KEY];
 
-/// Flags that say which server is asked. vLLM's client has them by the same names.
+/// Flags that give the address of the server. vLLM's client has flags of the same names.
 pub(crate) const NAMES_SERVER: [Flag; 3] =
     [TargetArgs::BASE_URL, TargetArgs::HOST, TargetArgs::PORT];
 

@@ -213,8 +213,8 @@ fn no_tokens(objective: Objective) -> CliError {
     CliError::setting(SloArgs::SLO, why)
 }
 
-/// Refuses the flags `files` for result files of a peer, because a search does not write one for each run. The
-/// run logs of all runs are kept.
+/// Refuses the flags `files` for result files of a peer, because a search does not write one for
+/// each run. The run logs of all runs are kept.
 pub(crate) fn refuse_result_files(args: &[OsString], files: &[Flag]) -> Result<(), CliError> {
     let named = |arg: &OsString| {
         let arg = arg.to_str()?.replace('_', "-");

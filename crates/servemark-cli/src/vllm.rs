@@ -1,10 +1,11 @@
 //! The dialect of vLLM 0.33.0's benchmark commands (`vllm bench …`).
 //!
-//! A command line is read in five steps: what vLLM's parser adds to argparse is taken back, argparse's
-//! rules make it canonical, clap gives the values their types, what is not built or has no effect is
-//! named, and the rest becomes a [`BenchPlan`], theme by theme.
+//! A command line is read in five steps: the additions of vLLM's parser to argparse are translated,
+//! argparse's rules bring the line into a canonical form, clap converts the values to their types,
+//! flags that are not built or have no effect are refused or warned of, and the rest becomes a
+//! [`BenchPlan`], with one module for each of its parts.
 //!
-//! What differs from the peer on purpose is told in `docs/compat/vllm.md`.
+//! Deliberate differences from vLLM are listed in `docs/compat/vllm.md`.
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod args;
@@ -259,7 +260,7 @@ fn plan(
     Ok(plan)
 }
 
-/// Flags of the crates below in this dialect's words.
+/// Flags and phrases in messages of the crates below, each with its replacement in this dialect.
 pub(crate) const WORDS: Words = &[NO_API_KEY, (CHAT_BACKENDS, "--backend openai-chat")];
 
 /// Flags of files with the results of a run.

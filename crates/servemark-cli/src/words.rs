@@ -1,7 +1,7 @@
 //! Replaces the flags that an error names by those of the command line's dialect.
 //!
-//! Crates below this one name SGLang's flags, and vLLM, evalscope or AISBench call some of them
-//! something else. Each dialect has a list of the replacements.
+//! Crates below this one name SGLang's flags. Some of them have other names in vLLM, evalscope and
+//! AISBench, so each dialect has a list of replacements.
 
 use servemark_plan::PlanError;
 

@@ -47,7 +47,7 @@ impl BaseUrl {
         self.prefix.ends_with('/')
     }
 
-    /// Creates the base URL of a host and a port. An IPv6 address may have brackets or not.
+    /// Creates the `http` base URL of a host and a port. An IPv6 address may have brackets or not.
     pub fn at_host(host: &str, port: u16) -> Result<Self, ClientError> {
         let is_bare_ipv6 = host.contains(':') && !host.starts_with('[');
         let host = if is_bare_ipv6 { format!("[{host}]") } else { host.to_owned() };

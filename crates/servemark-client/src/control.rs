@@ -57,9 +57,10 @@ impl ServerControl {
     }
 
     /// Requests `route` until the answer is exactly 200, one second between two tries, and returns
-    /// how long that took. At least one try is made. A 404 of the route `/` counts as ready, because
-    /// some servers serve nothing there. A [permanent](ClientError::is_permanent) failure, which
-    /// waiting cannot fix, ends the wait at once.
+    /// how long that took. Fails after `patience`; at least one try is made. A 404 of the route `/`
+    /// counts as ready, because some servers serve nothing there. A
+    /// [permanent](ClientError::is_permanent) failure, which waiting cannot fix, ends the wait at
+    /// once.
     pub async fn wait_ready(
         &self,
         route: &str,
@@ -309,7 +310,8 @@ const QUESTION: Duration = Duration::from_secs(30);
 /// Time limit of a request that empties the cache: SGLang is asked to wait up to a minute for
 /// running requests first.
 const FLUSH: Duration = Duration::from_secs(90);
-/// Time limit of other requests outside the benchmark, for which SGLang's client waits ten minutes.
+/// Time limit of the requests of [`ServerControl::post`], for which SGLang's client waits ten
+/// minutes.
 const ANSWER: Duration = Duration::from_secs(600);
 /// Time limit of a request that starts or stops the server's profiler: the trace of a long run
 /// takes minutes to write.

@@ -97,7 +97,7 @@ impl ClientError {
         message
     }
 
-    /// Returns whether there was no connection.
+    /// Returns whether there was no connection, or it was lost before the answer began.
     pub fn is_connect(&self) -> bool {
         self.kind == ClientErrorKind::Connect
     }

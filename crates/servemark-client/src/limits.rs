@@ -13,7 +13,8 @@ pub fn open_files() -> (Option<u64>, Option<u64>) {
     (limits.current, limits.maximum)
 }
 
-/// Raises the soft limit of open files to the hard limit and returns the new soft limit.
+/// Raises the soft limit of open files to the hard limit, but at most to 2^20, and returns the
+/// resulting soft limit. A higher soft limit is left as it is.
 pub fn raise_nofile() -> Result<u64, ClientError> {
     let limits = getrlimit(Resource::Nofile);
     let most = limits.maximum.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS);
@@ -101,8 +102,8 @@ fn refuse(message: &str) -> ClientError {
     ClientError::new(ClientErrorKind::Capacity, message)
 }
 
-/// Limit for raising; containers set hard limits of a thousand million, which no kernel table can
-/// hold.
+/// Maximum soft limit that is set. Containers have hard limits of about 10^9, which no kernel table
+/// can hold.
 const MOST_DESCRIPTORS: u64 = 1 << 20;
 
 /// Descriptors for the run log, the runtimes and name look-ups.

@@ -183,22 +183,23 @@ impl Link {
         self.wire.is_answered()
     }
 
-    /// Returns whether the server answered a request without TLS with TLS.
+    /// Returns whether the answer to a request without TLS began as TLS does.
     pub(crate) fn is_answered_in_tls(&self) -> bool {
         self.wire.is_tls()
     }
 
-    /// Returns whether other requests are sent over it at the same time.
+    /// Returns whether other requests are sent over the connection at the same time.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// Returns whether both are streams of one connection.
+    /// Returns whether both links use one connection.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.wire, &other.wire)
     }
 
-    /// Records that its last answer is over and it waits for another request.
+    /// Records that the connection's last answer ended at `now` and that it waits for another
+    /// request.
     pub(crate) fn free_at(&mut self, now: Stamp) {
         self.freed = Some(now);
     }
@@ -208,7 +209,8 @@ impl Link {
         self.freed.map(|freed| KeptLife { opened: self.opened, freed })
     }
 
-    /// Returns whether it is known to be closed, or holds bytes that belong to no request.
+    /// Returns whether the connection is known to be closed, or holds bytes that belong to no
+    /// request.
     pub(crate) fn is_closed(&mut self) -> bool {
         match &mut self.sender {
             Sender::Direct(direct) => direct.is_closed(),

@@ -76,7 +76,7 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// Creates the holding of an answer that is not being read yet, with nothing reserved.
+    /// Creates the reservation of an answer that is not being read yet, with no bytes reserved.
     pub(crate) fn new(budget: Arc<AnswerBudget>) -> Self {
         Self { budget, reserved: 0, is_open: false }
     }

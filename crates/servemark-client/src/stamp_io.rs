@@ -92,7 +92,7 @@ impl Wire {
         self.stamped.load(Ordering::Relaxed)
     }
 
-    /// Records a read that returned at `seen` and whose bytes had arrived `lag` earlier by the
+    /// Records a read that returned at `observed` and whose bytes had arrived `lag` earlier by the
     /// kernel's stamp.
     fn read_at(&self, observed: Stamp, lag: Option<Duration>) {
         let previous = Stamp::from_nanos(self.arrived.load(Ordering::Relaxed));
@@ -112,8 +112,8 @@ impl Wire {
     }
 }
 
-/// Returns the arrival of bytes read at `seen`. A stream keeps its order, so it is not before the
-/// `previous` arrival; that also bounds the effect of a jump of the wall clock.
+/// Returns the arrival of bytes read at `read_at`. A stream keeps its order, so it is not before
+/// the `previous` arrival; that also bounds the effect of a jump of the wall clock.
 fn arrived(read_at: Stamp, lag: Duration, previous: Stamp) -> Stamp {
     let lag = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX);
     Stamp::from_nanos(read_at.as_nanos().saturating_sub(lag)).max(previous).min(read_at)

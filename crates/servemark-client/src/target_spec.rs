@@ -120,8 +120,8 @@ pub enum Http1Stack {
     /// Our own implementation, in which the task that waits for the answer reads the socket.
     #[default]
     Direct,
-    /// hyper's implementation, which costs more per chunk: for servers that ours should misread,
-    /// and for the test that compares the two.
+    /// hyper's implementation, which costs more per chunk: for servers whose answers ours might
+    /// misread, and for the test that compares the two.
     Hyper,
 }
 

@@ -103,7 +103,7 @@ struct Timer {
     at: Stamp,
     /// The waker that the timer wakes.
     wakes: Option<Waker>,
-    /// The stage and its begin at the last look.
+    /// The stage and its start at the previous check.
     looked: Option<(TimeoutStage, Stamp)>,
 }
 
@@ -118,9 +118,10 @@ impl Timer {
         self.at = at;
     }
 
-    /// Returns whether the timer has not fired, will wake the right task, and not too late. If the
-    /// stage's begin is later than at the last look, its deadline has moved on, and `since` lies
-    /// within the current poll.
+    /// Returns whether the timer is known not to have fired, to wake the task of `waker`, and to
+    /// fire no later than the stage's deadline. If the stage began later than at the previous
+    /// check, its deadline is later too; `since` then lies within the current poll, so a timer set
+    /// to a later time has not fired.
     fn is_known_to_run(&mut self, stage: TimeoutStage, since: Stamp, waker: &Waker) -> bool {
         let last = self.looked.replace((stage, since));
         let moved_on = last.is_some_and(|last| last.0 == stage && last.1 < since);

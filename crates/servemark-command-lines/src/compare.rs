@@ -56,13 +56,14 @@ fn apart(one: &str, other: &str) -> (String, String) {
     (cut(one), cut(other))
 }
 
-/// Number of common characters that are shown before a difference, and of characters in all.
+/// Number of common characters that are shown before a difference.
 const BEFORE: usize = 80;
 const MAX_SHOWN_CHARS: usize = 500;
 
 /// Returns all differences. If the peer crashed, nothing is compared except that Servemark must not
-/// crash; if it did not end, Servemark may go on as well. If both refuse the line, their requests are not compared: a peer may send some before it
-/// finds the fault, and Servemark looks for all faults first.
+/// crash; if it did not end, Servemark may go on as well. If both refuse the line, their requests
+/// are not compared: a peer may send some before it finds the fault, and Servemark looks for all
+/// faults first.
 pub(crate) fn differences(peer: &Line, own: &Line) -> Vec<Difference> {
     let mut found = Differences(Vec::new());
     if peer.outcome.is_lost() {

@@ -152,8 +152,8 @@ fn is_crash(status: ExitStatus) -> bool {
     status.code() == Some(101) || status.signal().is_some()
 }
 
-/// Returns the text of all files in a folder, by their paths with `prefix`. A database is returned as
-/// the rows that the peer's script writes beside its own.
+/// Returns the text of all files in a folder, by their paths with `prefix`. A database is returned
+/// as the rows that the peer's script writes beside its own.
 fn files(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder)? {

@@ -86,7 +86,7 @@ pub fn from_name(name: &str) -> Option<&'static dyn Peer> {
     }
 }
 
-/// Replaces the numbers that Python writes although JSON has none of them.
+/// Replaces infinities and NaN, which Python writes although JSON has neither, by null.
 fn numbers_only(text: &str) -> String {
     [": Infinity", ": -Infinity", ": NaN"]
         .into_iter()

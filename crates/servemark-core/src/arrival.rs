@@ -23,7 +23,7 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Creates an arrival at `at` that was read at `seen`; `seen` is raised to `at` if it is
+    /// Creates an arrival at `at` that was read at `read_at`, which is raised to `at` if it is
     /// earlier.
     pub fn new(at: Stamp, read_at: Stamp) -> Self {
         Self { at, observed: read_at.max(at) }

@@ -13,7 +13,7 @@ use crate::{Progress, Session, Tokenizer, TokenizerError};
 /// ```
 /// use servemark_core::{Dataset, DatasetError, DrawContext, Sample, Session};
 ///
-/// /// Prompts that are told apart by their number.
+/// /// Prompts that differ only in their number.
 /// struct Numbered;
 ///
 /// impl Dataset for Numbered {

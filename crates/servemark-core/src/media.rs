@@ -39,7 +39,7 @@ pub struct Medium {
     media: Arc<dyn Media>,
 }
 
-/// The kind of a medium. Closed: it moves or it does not.
+/// The kind of a medium. Closed: a picture or a video.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MediumKind {
     /// A picture.

@@ -1,7 +1,7 @@
 //! Progress reports of long work before a run.
 
-/// Receives the progress of long preparation work. Each worker calls it a few times a second at
-/// most, so an implementation may draw.
+/// Receives the progress of long preparation work, from any thread. Some work reports every item, so
+/// an implementation that draws must limit how often it does.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

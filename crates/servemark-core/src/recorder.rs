@@ -32,7 +32,7 @@ pub struct Recorder {
     /// Boxed, because a recorder is moved from function to function.
     record: Box<RequestRecord>,
     finish_reason: Option<String>,
-    /// What is read of each prompt's answer in a batch of prompts.
+    /// Recorders of the prompts; absent unless the request is a batch of prompts.
     batch: Option<Box<Batch>>,
 }
 
@@ -101,8 +101,8 @@ impl Recorder {
         }
     }
 
-    /// Marks the request as turn `turn` of its session, which `follow_ups` more are planned to
-    /// follow.
+    /// Sets the zero-based turn of the request in its session, and the number of turns that are
+    /// planned after it.
     #[must_use]
     pub fn of_turn(mut self, turn: u32, follow_ups: u32) -> Self {
         self.record.turn = turn;
@@ -110,8 +110,8 @@ impl Recorder {
         self
     }
 
-    /// Marks the request as the try after `failed`; takes from it all that was fixed before it was
-    /// sent.
+    /// Marks the request as the try after `failed`: copies its turn, its plan and the time at which
+    /// the gate let it pass, and counts one more earlier try.
     #[must_use]
     pub fn after(mut self, failed: &RequestRecord) -> Self {
         self.record.turn = failed.turn;

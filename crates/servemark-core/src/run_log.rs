@@ -94,8 +94,8 @@ impl RunLog {
         &self.header
     }
 
-    /// Returns all records: warm-up, measurement, failed tries that were followed by another, and
-    /// probes.
+    /// Returns the records of all phases: warm-up, measurement, failed tries that were followed by
+    /// another, probes, and the audit of the prefix cache.
     pub fn records(&self) -> &[RequestRecord] {
         &self.records
     }
@@ -110,7 +110,8 @@ impl RunLog {
         self.of(Phase::Measure)
     }
 
-    /// Returns whether the sessions are conversations: by their facts, or because one has several turns.
+    /// Returns whether the sessions are conversations: by the facts of the run, or because a
+    /// session has several turns.
     pub fn converses(&self) -> bool {
         self.header.facts.converse || self.measured().any(RequestRecord::is_of_conversation)
     }

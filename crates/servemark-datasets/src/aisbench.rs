@@ -261,8 +261,8 @@ fn no_file<'a>(dataset: &'static str, path: Option<&'a PathBuf>) -> Result<&'a P
     path.map(PathBuf::as_path).ok_or(DatasetError::NoFile { dataset, hint })
 }
 
-/// Gives the times of the sessions that have one to the first sessions, in their order, and the last
-/// time to the others. AISBench lists the times that it finds and sends by that list.
+/// Assigns the sessions' own times, in order, to the first sessions, and the last time to the
+/// remaining ones. AISBench collects the times that rows have in a list and sends by that list.
 fn close_gaps(sessions: &mut [Session]) {
     let times: Vec<_> = sessions.iter().filter_map(|session| session.begins).collect();
     for (index, session) in sessions.iter_mut().enumerate() {

@@ -74,7 +74,7 @@ impl Draw {
 pub struct Summary {
     /// Name of the data set.
     pub dataset: DatasetName,
-    /// Number of sessions.
+    /// Number of sessions; of prompts if each request is a batch of them.
     pub requests: usize,
     /// Number of prompt tokens of all samples. For `random`, the total covers all requested samples
     /// even if the file has fewer prompts: SGLang sums the drawn lengths.

@@ -59,8 +59,8 @@ pub(crate) struct Rows<T> {
 pub(crate) struct Reader<'a> {
     /// Path of the file.
     pub(crate) path: &'a Path,
-    /// Handling of a line that is not JSON, if the user can choose it (`--bad-lines`); otherwise such a
-    /// line fails the draw.
+    /// Handling of a line that is not JSON, if the user can choose it (`--bad-lines`); otherwise
+    /// such a line fails the draw.
     pub(crate) on_bad_line: Option<BadLine>,
     /// Maximum number of JSON values to read, counting those that give no row; `None` reads the
     /// whole file.

@@ -28,8 +28,8 @@ enum FileLayout {
 
 impl DatasetSpec {
     /// Returns an error if the data set's file begins like one of another layout. The rest of the
-    /// file is not read. A file that cannot be read passes, and so do a folder and a pipe, which can
-    /// be read only once.
+    /// file is not read. A file that cannot be read passes, and so do a folder and a pipe, which
+    /// can be read only once.
     pub fn check_layout(&self) -> Result<(), DatasetError> {
         let files: Vec<_> = match self {
             Self::Aisbench(spec) => {

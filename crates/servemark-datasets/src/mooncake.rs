@@ -22,7 +22,7 @@ use crate::{DatasetName, Draw, Summary};
 #[serde(default)]
 pub struct MooncakeSpec {
     /// Path of the trace. Without one, the workload's file in the system's temporary folder is
-    /// read.
+    /// read, or downloaded by a run if it does not exist.
     pub path: Option<PathBuf>,
     /// The published trace to use if `path` is not set.
     pub workload: MooncakeWorkload,

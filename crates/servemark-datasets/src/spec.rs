@@ -219,7 +219,7 @@ impl DatasetSpec {
     /// Returns whether sessions have recorded start times that can be replayed.
     pub fn has_timestamps(&self) -> bool {
         match self {
-            // The sessions say themselves when they begin.
+            // Each session has its own start time.
             Self::Mooncake(_) | Self::Provided(_) | Self::Trace(_) => true,
             Self::Aisbench(spec) => spec.timed,
             Self::Vllm(spec) => matches!(spec.data, VllmData::TimedTrace(_)),
@@ -236,9 +236,9 @@ impl DatasetSpec {
         }
     }
 
-    /// Returns the error of a draw with a tokenizer that has no chat template; `None` if prompts can
-    /// be drawn without one. Some data sets ask for a template only for some of their rows, which
-    /// are not read here.
+    /// Returns the error of a draw with a tokenizer that has no chat template; `None` if prompts
+    /// can be drawn without one. Some data sets ask for a template only for some of their rows,
+    /// which are not read here.
     pub fn without_chat_template(&self) -> Option<DatasetError> {
         let needs_one = match self {
             Self::Openai(_) => return Some(OpenaiSpec::without_chat_template()),

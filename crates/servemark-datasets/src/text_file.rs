@@ -23,7 +23,7 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, DatasetError> {
 /// The beginning of a file.
 pub(crate) struct Beginning {
     pub(crate) text: String,
-    /// Whether the file goes on behind it.
+    /// Whether the file is longer than this beginning.
     pub(crate) is_cut: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Texts of an exact token count, generated when they are sent.
 //!
-//! A trace records lengths and which prompts share a beginning, but no words. A [`TextGenerator`] generates
-//! an unlimited number of texts of unlimited length from the run's seed, so equal seeds give equal
-//! texts. A prompt is a concatenation of beginnings of such texts.
+//! A trace records lengths and which prompts share a beginning, but no words. A [`TextGenerator`]
+//! generates an unlimited number of texts of unlimited length from the run's seed, so equal seeds
+//! give equal texts. A prompt is a concatenation of beginnings of such texts.
 
 use std::sync::Arc;
 

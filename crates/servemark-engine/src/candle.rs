@@ -35,7 +35,8 @@ pub struct CandleEngine {
 }
 
 impl CandleEngine {
-    /// Loads a model, or creates one with random weights if the spec names none.
+    /// Loads the spec's model, with its own weights or random ones. If the spec names no model,
+    /// creates a small one with random weights.
     pub fn load(spec: CandleSpec) -> Result<Self, EngineError> {
         let model = load(&spec).map_err(|error| EngineError::Load {
             name: NAME.to_owned(),

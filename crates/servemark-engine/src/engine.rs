@@ -71,7 +71,8 @@ impl Engine {
         &self.facts
     }
 
-    /// Sends a control command and returns the engine's answer.
+    /// Sends a control command and returns the engine's answer. An engine in this program answers
+    /// [`EngineControl::Info`] with null and refuses the other commands.
     pub async fn control(&self, control: EngineControl) -> Result<Value, EngineError> {
         let what = control.what();
         let Driver::Worker(worker) = &self.inner.driver else {
@@ -94,7 +95,8 @@ impl Engine {
         self.inner.router.closed()
     }
 
-    /// Shuts the engine down gracefully, then kills what is left of it.
+    /// Shuts an engine in a worker process down gracefully, then kills what is left of it. An
+    /// engine in this program ends when its last clone is dropped.
     pub async fn shut_down(&self) {
         if let Driver::Worker(worker) = &self.inner.driver {
             worker.shut_down(self.inner.clock).await;

@@ -59,8 +59,8 @@ impl WorkerSpec {
 }
 
 impl WorkerEngine {
-    /// Returns the Python modules of the engine that the worker imports, and those that every engine
-    /// needs.
+    /// Returns the Python modules of the engine that the worker imports, and those that every
+    /// engine needs.
     const fn modules(self) -> &'static [&'static str] {
         match self {
             Self::Sglang | Self::SglangRuntime => &["sglang", "torch", "transformers"],

@@ -4,7 +4,7 @@
 //! body is never copied, and nothing is allocated for it. The crate knows no socket, no clock and
 //! no request; the caller reads, waits and stamps.
 //!
-//! The rules are those of RFC 9112, and where servers break them those of hyper.
+//! The rules are those of RFC 9112 and, where servers break them, those of hyper.
 //!
 //! ```
 //! use servemark_http1::{Body, Head, Piece};

@@ -59,7 +59,7 @@ pub enum HubError {
         #[source]
         source: Box<ClientError>,
     },
-    /// The hub requires another or any token.
+    /// The hub refused access: a token is missing, or the given one does not suffice.
     #[error(
         "{place} answered {status} for {what}: the name is wrong, or it is private, or its terms \
          have to be accepted on its page; {token}, or {cure}"

@@ -30,7 +30,7 @@ pub struct Hub<'a> {
 /// The result of finding a file by name.
 #[derive(Debug)]
 pub struct FoundFile {
-    /// The file, or the folder of a model or of a table.
+    /// The file, or the folder of a model, of a table or of several files.
     pub path: PathBuf,
     /// Why the file may be outdated, if the hub could not be reached.
     pub stale: Option<HubError>,

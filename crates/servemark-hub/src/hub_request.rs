@@ -100,7 +100,7 @@ impl fmt::Display for HubRequest {
     }
 }
 
-/// The default size limit of a tokenizer's file in bytes; today's end below 100 MB.
+/// The default size limit of a tokenizer's file in bytes; the largest ones are below 100 MB.
 const MOST_OF_A_TOKENIZER: u64 = 1 << 30;
 /// The default size limit of a file of weights or of a data set in bytes; the largest files fit.
 const MOST_OF_DATA: u64 = 100 << 30;

@@ -2,8 +2,8 @@
 //!
 //! The client knows when a request was due, sent, answered and read. The server's own times, where
 //! it reports them, divide the time between sending and the first answer. Durations need no clock;
-//! instants need the server's clock placed on ours, which [`ServerClock`] does. What no one
-//! accounts for is one part of its own, [`RequestPart::InsideServer`].
+//! instants need the server's clock placed on ours, which [`ServerClock`] does. Time that is in no
+//! reported part is a part of its own, [`RequestPart::InsideServer`].
 
 mod clock;
 mod facts;

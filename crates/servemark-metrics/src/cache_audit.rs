@@ -40,7 +40,7 @@ pub struct CacheAudit {
     /// the plan intends to be found in a cache.
     pub expected_share: f64,
     /// Number of prompts that were nearer to a warm than to a cold one, beyond what they share with
-    /// earlier ones.
+    /// earlier ones; zero unless the finding is [`Estimated`](CacheFinding::Estimated).
     pub requests: usize,
     /// Zero-based positions of the sessions of the first of these prompts.
     pub first: Vec<usize>,

@@ -37,7 +37,7 @@ pub struct Energy {
     pub counter_joules: Option<f64>,
     /// Whether the figures can be relied on.
     pub valid: bool,
-    /// Why they cannot; empty if they can.
+    /// Why the figures cannot be relied on; empty if they can.
     pub reasons: Vec<String>,
 }
 

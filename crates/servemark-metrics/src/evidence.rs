@@ -43,8 +43,8 @@ pub struct Evidence {
     samples: Vec<(Objective, Observations)>,
     /// Waits in seconds that no request of a run met; absent without a run.
     unmet_waits: Option<UnmetWaits>,
-    /// Lengths of the answers of the first run. Those of every run would make steps in pooled
-    /// latencies of an answer of the mean length.
+    /// Lengths of the answers of the first run, used for all runs. If each run had its own,
+    /// latencies of an answer of the mean length would jump from run to run.
     lengths: Option<AnswerLengths>,
     ttft: Series,
     e2el: Series,
@@ -82,7 +82,7 @@ impl Evidence {
         }
     }
 
-    /// Adds a run.
+    /// Adds the part `stretch` of a run.
     pub fn add(&mut self, log: &RunLog, policy: &MetricPolicy, stretch: JudgedPart) {
         let scores = RequestScore::of_log(log, policy);
         let mut all: Vec<JudgedRequest<'_>> = log.measured().zip(&scores).collect();
@@ -162,7 +162,7 @@ pub(crate) fn sent_last(facts: &RunFacts) -> usize {
     }
 }
 
-/// What the values of requests are read by.
+/// Policy and facts of a run, by which the values of its requests are read.
 struct Reading<'a> {
     policy: &'a MetricPolicy,
     anatomy: AnatomyFacts,

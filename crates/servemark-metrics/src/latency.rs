@@ -47,7 +47,7 @@ pub enum Latency {
     Ttst,
 }
 
-/// What a latency is called, and whether it needs output tokens.
+/// Name and label of a latency, and whether it needs output tokens.
 struct Row {
     name: &'static str,
     label: &'static str,

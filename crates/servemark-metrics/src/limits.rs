@@ -22,16 +22,16 @@ use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
 pub struct Limit {
     /// The cause.
     pub cause: LimitCause,
-    /// What shows it, as a sentence with its numbers.
+    /// Evidence of the cause, as a sentence with its numbers.
     pub evidence: String,
-    /// How sure it is.
+    /// Confidence in the cause.
     pub confidence: Confidence,
     /// Share of the whole time that the cause explains, from 0 to 1, which orders causes.
     #[serde(skip)]
     weight: f64,
 }
 
-/// What can limit a run.
+/// A cause that can limit a run.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -26,7 +26,7 @@ pub use self::summary::SeriesSummary;
 pub struct Series {
     /// Address of the source, without anything secret.
     pub source: String,
-    /// Name of the quantity, alike over all engines where it is a known one.
+    /// Name of the quantity; a known quantity has one name for all engines.
     pub name: String,
     /// Unit of the values; empty for a count or a share.
     pub unit: String,
@@ -36,17 +36,17 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A time in which a source could not be read.
+/// A period in which a source could not be read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SeriesGap {
     /// Address of the source, without anything secret.
     pub source: String,
-    /// Seconds since the first due time at which it failed first.
+    /// Time of the first failed reading, in seconds since the first due time.
     pub from_s: f64,
-    /// Seconds at which it was read again; absent if it never was.
+    /// Time of the next reading, in seconds since the first due time; absent if there is none.
     pub to_s: Option<f64>,
-    /// Why it could not be read.
+    /// Why the source could not be read.
     pub reason: String,
 }
 
@@ -121,7 +121,7 @@ impl Axis {
     }
 }
 
-/// The points of a series while they are drawn.
+/// Points of a series, collected while a log is replayed.
 #[derive(Debug)]
 struct PlotSeries {
     kind: SeriesKind,

@@ -50,7 +50,7 @@ impl TokenTotals {
 
 type Count = fn(&RequestScore<'_>) -> u32;
 
-/// Returns how prompt tokens are counted, and how those of their text are.
+/// Returns the functions that count the prompt tokens of a request, and those of its text.
 fn input(log: &RunLog, rule: PromptTokenRule) -> (Count, Count) {
     match rule {
         _ if !counts_input(log, rule) => (|_| 0, |_| 0),
@@ -65,7 +65,7 @@ fn input(log: &RunLog, rule: PromptTokenRule) -> (Count, Count) {
 /// Returns whether the prompt tokens of a run are counted. SGLang does not count those of
 /// conversations.
 pub(crate) fn counts_input(log: &RunLog, rule: PromptTokenRule) -> bool {
-    // To SGLang each of its rows is a conversation, be it of one turn.
+    // SGLang treats each row of this data set as a conversation, even one of a single turn.
     let is_agentic = || log.header().facts.dataset == "agentic-trace";
     rule != PromptTokenRule::PlannedAlone || !(converses(log) || is_agentic())
 }
@@ -84,15 +84,15 @@ const BY_SERVER: (Count, Count) = (
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputSources {
-    /// The server's closing count.
+    /// Number of requests counted by the server's closing count.
     pub usage: usize,
-    /// Servemark's tokenizer.
+    /// Number of requests counted by Servemark's tokenizer.
     pub retokenized: usize,
-    /// The counts that came with the pieces.
+    /// Number of requests counted by the counts that came with the pieces.
     pub deltas: usize,
-    /// No count: the requested length was taken.
+    /// Number of requests without a count, for which the requested length was taken.
     pub requested: usize,
-    /// No count: the request is in no token total.
+    /// Number of requests without a count, which are in no token total.
     pub unknown: usize,
 }
 

@@ -56,7 +56,7 @@ fn peak_in_flight(scores: &[RequestScore<'_>]) -> usize {
     in_flight.max().unwrap_or_default()
 }
 
-/// What none of n showed may happen to 3 in n, with 95 % confidence.
+/// Rule of three: what none of n requests showed may happen to 3 in n, with 95 % confidence.
 const RULE_OF_THREE: f64 = 3.0;
 
 #[cfg(test)]

@@ -23,11 +23,11 @@ pub struct Workload {
 pub struct WorkloadPoint {
     /// End of the request, in seconds after [`Workload::began_s`].
     pub at_s: f64,
-    /// Output tokens.
+    /// Cumulative number of output tokens.
     pub output: u64,
-    /// Prompt tokens that were in no prefix cache.
+    /// Cumulative number of prompt tokens that were in no prefix cache.
     pub new_prompt: u64,
-    /// Prompt tokens that were in a prefix cache.
+    /// Cumulative number of prompt tokens that were in a prefix cache.
     pub cached_prompt: u64,
 }
 
@@ -35,13 +35,13 @@ pub struct WorkloadPoint {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WorkloadRates {
-    /// Prompt tokens.
+    /// Prompt tokens per second.
     pub prompt: f64,
-    /// Prompt tokens that were in no prefix cache.
+    /// Prompt tokens per second that were in no prefix cache.
     pub new_prompt: f64,
-    /// Prompt tokens that were in a prefix cache.
+    /// Prompt tokens per second that were in a prefix cache.
     pub cached_prompt: f64,
-    /// Output tokens.
+    /// Output tokens per second.
     pub output: f64,
 }
 

@@ -1,9 +1,8 @@
 //! Measures how many one-token requests per second the server answers, and at what cost: `requests
 //! [CONNECTIONS] [SECONDS] [PATH]`.
 //!
-//! Each connection sends its next request when the answer to the last one has ended. The asker
-//! reads and looks for the end of the answer and does nothing else, so that it costs less than any
-//! client.
+//! Each connection sends its next request when the answer to the last one has ended. The asker only
+//! looks for the end of each answer, so that it costs less than any client.
 
 #![expect(clippy::print_stdout, reason = "a program that measures and says what it saw")]
 

@@ -51,8 +51,8 @@ impl ReceivedRequest {
     }
 }
 
-/// Writes requests as JSON lines: `method`, `path`, `headers` as pairs in their order, and `body` as
-/// text, or `body_base64` where it is none.
+/// Writes requests as JSON lines: `method`, `path`, `headers` as pairs in their order, and `body`
+/// as text, or `body_base64` where it is none.
 ///
 /// # Errors
 ///

@@ -64,9 +64,9 @@ pub struct MockSpec {
     /// second, and exactly that under load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub places: Option<NonZeroUsize>,
-    /// The capacity, in blocks, of the memory for the keys and values of the requests that are being
-    /// answered; unlimited if absent. A request takes the blocks of its prompt and its whole output
-    /// at once and waits until they are free, as for a place.
+    /// The capacity, in blocks, of the memory for the keys and values of the requests that are
+    /// being answered; unlimited if absent. A request takes the blocks of its prompt and its whole
+    /// output at once and waits until they are free, as for a place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kv_blocks: Option<NonZeroUsize>,
     /// The seed of the jitter.
@@ -81,7 +81,8 @@ pub struct MockSpec {
     /// API does. Otherwise the name is ignored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub strict_model: bool,
-    /// The number of tokens in every answer, whatever the request asks for.
+    /// The number of tokens in every answer, whatever the request asks for; if absent, the request
+    /// decides.
     pub output_tokens: Option<u32>,
     /// The accepted length of speculative decoding that `/server_info` reports.
     pub accept_length: Option<f64>,

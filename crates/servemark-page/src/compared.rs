@@ -245,7 +245,7 @@ impl ComparisonPage<'_> {
     }
 }
 
-/// Names of the sides in keys.
+/// Names of the two sides in the keys of plots.
 const SIDES: [&str; 2] = ["A, before", "B, after"];
 
 /// Lines that are laid over each other: panel, key, title and unit.

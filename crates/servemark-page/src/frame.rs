@@ -138,7 +138,7 @@ const SCRIPT: &str = script!();
 /// Script of pages that are served while a run goes on.
 const LIVE_SCRIPT: &str = script!(include_str!("assets/live.js"));
 
-/// What the security policy of a served page also allows: to ask its own server for the page.
+/// Addition to the security policy of a served page: its script may ask its own server.
 const LIVE_POLICY: &str = "; connect-src 'self'";
 
 const ABOUT: &str =

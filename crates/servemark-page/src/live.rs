@@ -14,7 +14,7 @@ pub struct Served {
     pub is_over: bool,
 }
 
-/// What the frame of a served page needs.
+/// State of a served page that its frame shows.
 #[derive(Debug)]
 pub(crate) struct Live {
     served: Served,
@@ -33,7 +33,7 @@ impl Live {
         &self.text
     }
 
-    /// Returns what the script of the page reads.
+    /// Returns the state as JSON for the script of the page.
     pub(crate) fn to_json(&self) -> Value {
         let state = if self.served.is_over { "over" } else { "running" };
         json!({"version": self.served.version, "state": state, "text": self.text})

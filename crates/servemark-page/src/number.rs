@@ -39,7 +39,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", number(share * 100.0))
 }
 
-/// Formats an interval with the digits that its width needs.
+/// Formats both ends of an interval, each with about four significant digits.
 pub(crate) fn interval(low: f64, high: f64) -> String {
     format!("{} – {}", number(low), number(high))
 }

@@ -1,4 +1,4 @@
-//! Plots beside the time axis of a run.
+//! Plots whose horizontal axis is not the time of a run.
 
 use serde_json::{Value, json};
 
@@ -12,11 +12,12 @@ pub(crate) struct Plot {
     pub(crate) title: String,
     /// Unit of the values.
     pub(crate) unit: &'static str,
-    /// What stands beside the title, if it is more than the unit.
+    /// Text beside the title; if empty, the unit.
     pub(crate) note: String,
     pub(crate) axis: Axis,
     pub(crate) scales: Scales,
-    /// Range of shares, if the values are shares; the last is the largest in the tail.
+    /// Lowest and highest share, and the highest share on a tail scale; absent if the values are
+    /// not shares.
     pub(crate) span: Option<[f64; 3]>,
     pub(crate) layers: Vec<Value>,
 }
@@ -57,7 +58,7 @@ impl Plot {
         }
     }
 
-    /// Adds the area between two lines, given as place, lower and upper end.
+    /// Adds the area between two lines, given as position, lower end and upper end.
     pub(crate) fn band(&mut self, key: &str, hue: usize, ends: &[(f64, f64, f64)]) {
         let x: Vec<f64> = ends.iter().map(|end| end.0).collect();
         let low: Vec<f64> = ends.iter().map(|end| end.1).collect();
@@ -120,7 +121,7 @@ impl Marker {
     }
 }
 
-/// Values at places of their own.
+/// Returns a series of the values `y` at the positions `x`.
 fn curve(x: &[f64], y: &[f64]) -> Value {
     let (of_x, of_y) = (quantum(x.iter().fold(0.0, |most, x| most.max(x.abs()))), quantum_of(y));
     json!({

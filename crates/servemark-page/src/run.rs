@@ -158,7 +158,7 @@ impl<'a> Page<'a> {
         data
     }
 
-    /// Describes how many requests of a run ended that goes on.
+    /// Describes the progress of a run that goes on: the number of its requests that ended.
     fn progress(&self) -> String {
         let requests = self.report.metrics.requests;
         let is_timed = !self.report.log.header().plan["load"]["lasts"].is_null();

@@ -58,17 +58,17 @@ pub(crate) struct Panel {
 /// Vertical scales that a panel offers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Scales {
-    /// An even scale from zero on.
+    /// A linear scale from zero on.
     Linear,
-    /// An even scale of what is shown alone, with some space around it.
+    /// A linear scale that spans only the visible values, with some space around them.
     Near,
-    /// A logarithmic scale alone.
+    /// A logarithmic scale only.
     Log,
-    /// An even scale first, and a logarithmic one.
+    /// A linear scale first, and a logarithmic one.
     LinearOrLog,
-    /// A logarithmic scale first, and an even one.
+    /// A logarithmic scale first, and a linear one.
     LogOrLinear,
-    /// An even scale of shares first, and one on which the tail is wide.
+    /// A linear scale of shares first, and one that widens the tail.
     LinearOrTail,
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn layer<const N: usize>(
     layer
 }
 
-/// Values at times of their own, in seconds.
+/// Returns a series of values with their times in seconds.
 pub(crate) fn timed(times: &[f64], values: &[f64]) -> Value {
     let quantum = quantum_of(values);
     json!({

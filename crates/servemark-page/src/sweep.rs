@@ -196,7 +196,7 @@ fn best(html: &mut Html, report: &SweepReport<'_>) {
     html.raw("</div>\n");
 }
 
-/// Returns the panels of latency over throughput, and of the quantities of [`TRADES`] over the speed
+/// Returns the plots of latency over throughput, and of the quantities of [`TRADES`] over the speed
 /// of one user.
 fn curves(report: &SweepReport<'_>) -> Vec<Plot> {
     let of_latencies = LATENCIES
@@ -254,12 +254,12 @@ fn over_throughput(report: &SweepReport<'_>, of: Latency, name: &str) -> Option<
     Some(plot)
 }
 
-/// What a point gives all users, or takes for them, against the speed of one user.
+/// A plot of a quantity of each point over the speed of one user.
 struct Trade {
     id: &'static str,
     title: &'static str,
     unit: &'static str,
-    /// What the vertical axis shows, as the note says it.
+    /// Quantity on the vertical axis, as the note names it.
     of: &'static str,
     better: Better,
     value: fn(&SweepRow<'_>) -> Option<f64>,
@@ -348,7 +348,8 @@ impl Trade {
         let y = (self.value)(row)?;
         let rates = row.metrics().rate_estimates.as_ref();
         let rate = around(1.0, rates.map(|rates| rates.output_tokens_per_s).as_ref());
-        // Cost and power go on with the time, so what a token takes is known as well as the rate.
+        // Cost and energy grow with time, so per token they are as uncertain as the token rate, and
+        // their bounds are those of the rate in reverse.
         let y_range = match self.better {
             Better::Higher => rate.map(|(low, high)| (y * low, y * high)),
             Better::Lower => {

@@ -33,9 +33,8 @@ pub enum DocumentFault {
 }
 
 impl BenchPlan {
-    /// Returns the plan of a document. The sections `control`, `load`, `model`, `output` and
-    /// `scoring` may be left out, and so may `wire`: keys of it that are missing are those of the
-    /// backend.
+    /// Returns the plan of a document. Only `server`, `backend` and `workload` are required. Keys
+    /// that are missing from `wire` have the backend's defaults, unless `wire` names another route.
     ///
     /// # Errors
     ///
@@ -62,7 +61,7 @@ impl BenchPlan {
     }
 }
 
-/// Returns the plan of a document, or why it is none.
+/// Returns the plan of a document, or serde's message about the first fault.
 fn read(document: &Value) -> Result<BenchPlan, String> {
     serde_json::from_value(completed(document.clone())).map_err(|error| error.to_string())
 }
@@ -116,9 +115,9 @@ fn ignored_keys(document: &Value, plan: &BenchPlan) -> Vec<KeyPath> {
     ignored
 }
 
-/// Returns the path of the value that is the reason for an error. Keys are read in their order, so
-/// it is the last one that, with another value, gives another error. If a key is missing, it is the
-/// object in which that key gives another error.
+/// Returns the path of the value that causes an error. Keys are read in order, so it is the last
+/// key whose value changes the error. If a key is missing, it is the path of the object in which
+/// adding that key changes the error.
 fn place_of(document: &Value, reason: &str) -> String {
     if let Some(name) = quoted_after("missing field `", reason) {
         // Where the key is read, its value decides. Elsewhere it is ignored, or always an error.

@@ -81,7 +81,8 @@ pub struct ControlSpec {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server_times: bool,
     /// Number of measured prompts with which the server's prefix cache is audited after the
-    /// measurement: each is sent twice behind words that no cache holds. Absent without an audit.
+    /// measurement: each is sent twice behind a prefix that no cache holds. Absent without an
+    /// audit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_audit: Option<NonZero<u32>>,
     /// Metrics that are read while the run goes on; absent if none are.

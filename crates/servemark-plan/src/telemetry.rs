@@ -1,4 +1,4 @@
-//! What is read of the server and of its machine while a run goes on.
+//! Metrics of the server and of its machine that are read during a run.
 
 use std::time::Duration;
 
@@ -47,10 +47,10 @@ impl TelemetrySpec {
 pub enum MetricsSource {
     /// The measured server, at its route `/metrics`.
     Server,
-    /// Any address. What is secret in it is kept in memory and left out of files.
+    /// Any address. Secrets in it are kept in memory only and left out of files.
     Url(MetricsUrl),
-    /// NVIDIA's GPUs of this machine, by its management library (NVML).
+    /// NVIDIA GPUs of this machine, read through NVIDIA's management library (NVML).
     Nvml,
-    /// Like [`Nvml`](Self::Nvml), but it is no fault if the library is not there.
+    /// Like [`Nvml`](Self::Nvml), but without a warning if the library cannot be loaded.
     NvmlIfPresent,
 }

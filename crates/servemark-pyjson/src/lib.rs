@@ -36,7 +36,8 @@ pub fn repr(value: f64) -> String {
     }
 }
 
-/// Returns a text as Python's `repr` shows it.
+/// Returns a text as Python's `repr` shows it, except that only unprintable ASCII is escaped: other
+/// unprintable characters are kept as they are.
 pub fn quoted(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut repr = String::from(quote);

@@ -24,7 +24,7 @@ mod machine {
     sockopt_impl!(Segments, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; DATA_SEGS_IN + 1]);
     sockopt_impl!(Order, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; RCV_OOOPACK + 1]);
 
-    /// Number of fields of `tcp_info` that this kernel has.
+    /// The optional fields of `tcp_info` that this kernel has.
     static FIELDS: LazyLock<TcpInfoFields> = LazyLock::new(|| {
         let release = rustix::system::uname();
         TcpInfoFields::of(release.release().to_str().unwrap_or_default())

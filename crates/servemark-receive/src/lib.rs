@@ -79,7 +79,7 @@ mod machine {
     ///
     /// # Errors
     ///
-    /// The kernel refuses; reads then have no stamps.
+    /// Returns an error if the kernel refuses; reads then have no stamps.
     pub fn ask_for_stamps(socket: &impl AsFd) -> io::Result<()> {
         let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
             | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;

@@ -38,12 +38,13 @@ mod machine {
     /// Asks for stamps of written bytes as well as of read bytes. Call it before anything is
     /// written, because the kernel counts bytes from the call on.
     ///
-    /// Stamps wait in the socket's error queue until [`transmit_report`] takes them. An event loop sees a
-    /// waiting stamp as an error of the socket, and some event loops remember that error forever.
+    /// Stamps wait in the socket's error queue until [`transmit_report`] takes them. An event loop
+    /// sees a waiting stamp as an error of the socket, and some event loops remember that error
+    /// forever.
     ///
     /// # Errors
     ///
-    /// The kernel refuses; there are then no stamps of written bytes.
+    /// Returns an error if the kernel refuses; there are then no stamps of written bytes.
     pub fn ask_for_send_stamps(socket: &impl AsFd) -> io::Result<()> {
         let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
             | TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE

@@ -16,7 +16,7 @@ impl Style for FiftyColumns {
             Line::Row(label, value) | Line::Paragraph(label, value) => {
                 format!("{label:<40} {value:<10}")
             }
-            // Percentages of SGLang's and cells of vLLM's are not padded.
+            // Cells are not padded, neither SGLang's percentages nor vLLM's cells.
             Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
             Line::Note(note) | Line::LongNote(note) => note.clone(),
             Line::End => "=".repeat(50),

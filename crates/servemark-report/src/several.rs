@@ -4,7 +4,7 @@ use std::io;
 
 use servemark_metrics::{FigureScope, FigureSpread, SeveralRuns};
 
-/// Writes the table.
+/// Writes the spread of each figure over several runs of one plan as a table.
 pub fn write_several(several: &SeveralRuns, out: &mut dyn io::Write) -> io::Result<()> {
     let runs = several.runs;
     let of =

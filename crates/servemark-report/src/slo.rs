@@ -51,7 +51,7 @@ pub struct SloRow<'a> {
     pub requests: usize,
     /// Verdict on each objective.
     pub judgements: &'a [Judgement],
-    /// Whether a backlog grew.
+    /// Trend of the backlog at this load; absent if no backlog grew.
     pub growth: Option<BacklogTrend>,
     /// Metrics of the last round.
     #[serde(flatten)]

@@ -25,7 +25,7 @@ pub struct NumpyRandom {
 }
 
 impl NumpyRandom {
-    /// Creates the state after `numpy.random.seed(seed)`; NumPy refuses a larger integer.
+    /// Creates the state after `numpy.random.seed(seed)`; NumPy refuses integers above 32 bits.
     pub fn seeded(seed: u32) -> Self {
         Self { words: Mt19937::from_u32_seed(seed), spare_normal: None }
     }

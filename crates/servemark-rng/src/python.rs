@@ -93,7 +93,7 @@ impl PythonRandom {
         (0..count).map(|_| pool.swap_remove(self.index_below(pool.len()))).collect()
     }
 
-    /// CPython's method for large populations: repeats a draw that was made before.
+    /// CPython's method for large populations: draws again if the index was drawn before.
     fn sample_set(&mut self, n: usize, count: usize) -> Vec<usize> {
         let mut used = HashSet::with_capacity(count);
         (0..count)

@@ -35,8 +35,8 @@ impl SessionRules {
         Self { history, echo_reasoning, runs_out }
     }
 
-    /// Returns the text of an answer as it goes into the history. Reasoning is left out unless it is
-    /// echoed, and tool calls always.
+    /// Returns the text of an answer as it goes into the history. Reasoning is left out unless it
+    /// is echoed, and tool calls always.
     fn answer(self, record: &RequestRecord) -> String {
         let is_visible = |row: &DeltaRow| match row.kind {
             DeltaKind::Reasoning => self.echo_reasoning,

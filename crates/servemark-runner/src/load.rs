@@ -97,7 +97,8 @@ impl LoadSpec {
     ///
     /// If the plan does not set it: one for each thousand streams that may be open at once, and at
     /// most one per core. The number of streams is the number of sessions, the concurrency limit,
-    /// or the number of arrivals within a minute, whichever is smallest.
+    /// or the number of arrivals within a minute, whichever is smallest. There are never more
+    /// shards than sessions, even if the plan sets the number.
     ///
     /// ```
     /// use std::num::NonZeroUsize;

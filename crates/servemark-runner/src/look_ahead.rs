@@ -19,7 +19,7 @@ pub(crate) type PreparedResult<T> = Result<<T as Transport>::Prepared, RequestEr
 /// Keeps the first requests of the next sessions prepared, so that only I/O is left when one is
 /// due. Their number and their size are limited.
 ///
-/// They are prepared on another thread, in batches: a new batch begins when the queue is at most
+/// They are prepared on another thread, in batches: a new batch begins when the queue is less than
 /// half full. A picture that takes long to render delays its own request and no other stream.
 pub(crate) struct LookAhead<T: Transport> {
     prefetcher: Arc<Prefetcher<T>>,
@@ -98,7 +98,7 @@ impl<T: Transport> LookAhead<T> {
         }
     }
 
-    /// Starts preparing if the queue is at most half full. Returns whether requests are being
+    /// Starts preparing if the queue is less than half full. Returns whether requests are being
     /// prepared.
     fn refill(&self, queue: &mut Queue<PreparedResult<T>>) -> bool {
         if !queue.busy && self.prefetcher.has_room(queue, 2) {
@@ -149,8 +149,8 @@ impl<T: Transport> Prefetcher<T> {
         self.made.notify_one();
     }
 
-    /// Returns whether there are requests left to prepare and the queue holds less than `1 / part`
-    /// of its limits.
+    /// Returns whether there are requests left to prepare and the queue is empty or holds less than
+    /// `1 / part` of its limits.
     fn has_room(&self, queue: &Queue<PreparedResult<T>>, part: usize) -> bool {
         let most = self.most;
         let has_room = queue.calls.len() < most.calls.get().div_ceil(part)

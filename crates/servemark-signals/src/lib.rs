@@ -22,7 +22,7 @@ pub enum StopCause {
 }
 
 impl StopCause {
-    /// The exit code that shells give a process which this signal has killed: 128 and its number.
+    /// Returns the exit code that shells give a process killed by this signal: 128 plus its number.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::HangUp => 129,

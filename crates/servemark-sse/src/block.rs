@@ -1,7 +1,8 @@
 //! The fields of the event being read: the meaning of a line, and where its value is kept.
 //!
-//! A [`Block`] lives for one read and borrows values from it; [`PendingFields`] lives as long as the parser
-//! and holds copies of values that must outlive the read. Neither knows how bytes become lines.
+//! A [`Block`] lives for one read and borrows values from it; [`PendingFields`] lives as long as
+//! the parser and holds copies of values that must outlive the read. Neither knows how bytes become
+//! lines.
 
 use memchr::memchr;
 

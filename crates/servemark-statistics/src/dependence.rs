@@ -207,8 +207,8 @@ fn product((one, other): (&f64, &f64)) -> f64 {
     one * other
 }
 
-/// Least factor by which a series should be longer that is too short. Where values are alike for a large
-/// part of it, the effective number does not tell.
+/// Least factor by which a series that is too short should be longer. If values are alike for a
+/// large part of the series, its effective sample size does not show the factor.
 const LEAST_FACTOR: f64 = 2.0;
 /// Number of sums that are added at a time.
 const LANES: usize = 8;

@@ -300,7 +300,7 @@ impl NarrowRange {
         let is_usable = match reason {
             Reason::Correlated => true,
             Reason::Trend => self.part <= NARROW_TREND,
-            // What few of them show may be rare, and not small.
+            // Values that these requests did not show may be rare, and large.
             Reason::FewRequests | Reason::RareValues => false,
         };
         let range = self.high - self.low;
@@ -327,7 +327,8 @@ fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
     (near(inverse(quantile)), near(-inverse(-quantile)))
 }
 
-/// Bursts of outliers, in which ranks hide a dependence in the noise of all other values.
+/// Bursts of outliers. Tests by ranks miss the dependence within bursts, because it is hidden in
+/// the noise of all other values.
 #[derive(Clone, Copy, Debug)]
 struct Bursts {
     /// Size in requests; 1 if outliers come by chance.
@@ -365,7 +366,7 @@ impl Bursts {
     }
 }
 
-/// What known parts of the values of a sample show of the values.
+/// Effects of known parts of the values on the interval of their mean.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KnownParts {
     /// By how much the sample should be longer, and why, if the parts are too short for an interval of

@@ -34,9 +34,10 @@ impl UnmetWaits {
 
     /// Returns by how much such waits may raise a percentile of sorted values at most.
     ///
-    /// If a share `s` of the requests waits, the percentile at the share `p` is at most that of the others
-    /// at `p / (1 - s)`, and no further from it than such waits are long. What `s` exceeds `1 - p` by is the
-    /// part of the waits themselves.
+    /// If a share `s` of the requests waits, the percentile at the share `p` is at most that of the
+    /// others at `p / (1 - s)`, and at most one mean wait higher than that of the sample. If `s`
+    /// exceeds `1 - p`, the percentile lies among the waits themselves, and `ln(s / (1 - p))` mean
+    /// waits are added.
     pub(crate) fn of_percentile(&self, sorted: &[f64], share: f64) -> f64 {
         let waiting = self.share.min(1.0);
         let of_others = if waiting < 1.0 { (share / (1.0 - waiting)).min(1.0) } else { 1.0 };

@@ -51,8 +51,8 @@ pub(crate) fn percentile(
     Estimate { value, bounds, at_least, error, unseen: 0.0, samples, effective: draws }
 }
 
-/// Returns the least number of requests for a percentile: as many as have one beyond it on average, however
-/// many values each of them has.
+/// Returns the least number of requests for a percentile: the number of which one lies beyond it on
+/// average, and at least [`FEWEST_CLUSTERS`]. The number of values per request does not matter.
 fn fewest_clusters(share: f64) -> usize {
     let tail = share.min(1.0 - share).max(f64::MIN_POSITIVE);
     FEWEST_CLUSTERS.max(whole(tail.recip().round()))

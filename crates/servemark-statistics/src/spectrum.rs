@@ -42,8 +42,8 @@ impl LowFrequencies {
         [8, 16, 32].into_iter().map(|count| self.mean_of(count)).fold(1.0, f64::max)
     }
 
-    /// Returns whether the sums of the first 2, 4, … coefficients are all as likely as `chance` for
-    /// independent values. Only large sums count against independence.
+    /// Returns whether the sums of the first 2, 4, … coefficients each have a probability of at
+    /// least `chance` for independent values. Only large sums count against independence.
     pub(crate) fn look_independent(&self, chance: f64) -> bool {
         [2, 4, 8, 16, 32].into_iter().filter(|count| *count <= self.0.len()).all(|count| {
             let sum: f64 = self.0[..count].iter().sum();

@@ -48,7 +48,8 @@ enum Naming {
     Own,
 }
 
-/// Series, and the part of its sample, to which the value of a line belongs.
+/// The series to which the value of a line belongs, and the part of its reading: the value itself,
+/// a bucket, the count or the sum.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     /// Position among the series of this source.
@@ -111,9 +112,9 @@ impl Readings {
         Some(lines)
     }
 
-    /// Takes the values that differ from those of the text before, if this one has the same lines but
-    /// for their values. Most values of a server's text are the same as a moment ago, so this costs a
-    /// fraction of reading all of them. There are no new series then.
+    /// Takes the values that differ from those of the previous text, if both texts have equal lines
+    /// except for the values; `None` otherwise. Most values do not change from one text to the
+    /// next, so this costs a fraction of reading all of them. There are no new series then.
     fn take_changed(&mut self, text: &str) -> Option<Vec<TelemetryLine>> {
         if self.previous.is_empty() {
             return None;

@@ -1,8 +1,7 @@
 //! Reads several sources periodically, on a thread of its own.
 //!
 //! Each source is asked at absolute instants, by a task of its own; a source that answers slowly
-//! misses instants and delays no other. Nothing of this touches the threads that send and read
-//! requests.
+//! misses instants and delays no other. The threads that send and read requests are not involved.
 
 use std::cell::Cell;
 use std::fmt;
@@ -29,7 +28,7 @@ use crate::Readings;
 pub struct SamplerSpec {
     /// The sources. Their positions are those of the log's sources.
     pub sources: Vec<SamplerSource>,
-    /// Time from one reading to the next.
+    /// Time from one reading to the next; at least 50 ms, even if less is given.
     pub interval: Duration,
 }
 
@@ -65,7 +64,7 @@ pub trait DeviceReader: fmt::Debug + Send {
 }
 
 impl SamplerSource {
-    /// Returns the metrics of a server, at its route `/metrics`, asked with its own credentials.
+    /// Creates a source of a server's metrics: its route `/metrics`, read with its own credentials.
     pub fn of_server(target: &Target) -> Self {
         let route = "/metrics".to_owned();
         let name = format!("{}{route}", target.base_url());
@@ -73,14 +72,15 @@ impl SamplerSource {
         Self { name, kind }
     }
 
-    /// Returns the metrics at an address. The credentials of the measured server are not sent there.
+    /// Creates a source of the metrics at an address. The credentials of the measured server are
+    /// not sent there.
     pub fn at(url: &MetricsUrl) -> Result<Self, ClientError> {
         let target = Target::new(&TargetSpec::new(url.base().clone()), url.credentials()?)?;
         let kind = SourceKind::Exporter { target, route: url.route(), url: Some(url.clone()) };
         Ok(Self { name: url.to_string(), kind })
     }
 
-    /// Returns devices of this machine.
+    /// Creates a source of readings of this machine's devices.
     pub fn of_devices(reader: Box<dyn DeviceReader>) -> Self {
         Self { name: reader.name(), kind: SourceKind::Devices(reader) }
     }
@@ -171,7 +171,7 @@ impl Exporter {
     }
 }
 
-/// What all sources are to do besides their usual questions.
+/// An instruction to all sources, in addition to their periodic readings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Order {
     /// Read all sources now; the number identifies the order.
@@ -181,8 +181,8 @@ enum Order {
 }
 
 impl Sampler {
-    /// Starts to read the sources. Every line goes to `lines`, and the first failure of each source to
-    /// `problems`.
+    /// Starts to read the sources. Every line goes to `lines`, and the first failure of each source
+    /// to `problems`.
     pub fn start(
         spec: SamplerSpec,
         clock: MonotonicClock,
@@ -222,9 +222,8 @@ impl Sampler {
         Ok(Self { orders, done, sources, thread })
     }
 
-    /// Asks every source once more and waits for the answers, so that counters have a reading right
-    /// before what follows. It does not wait long for a source that is slow. Only one such call may be
-    /// under way.
+    /// Reads every source once more and waits for the answers, but at most 250 ms, so that counters
+    /// have a reading right before the caller's next step. Only one such call may be under way.
     pub async fn ask_now(&mut self) {
         let order = match *self.orders.borrow() {
             Order::Ask(order) => order + 1,
@@ -264,7 +263,7 @@ struct SourceSampler {
     clock: MonotonicClock,
     lines: LineSink,
     problems: ProblemSink,
-    /// Why the last question had no answer.
+    /// Why the last reading failed; `None` if it succeeded.
     last_problem: Option<String>,
     has_reported: bool,
     done: Arc<watch::Sender<u64>>,
@@ -282,7 +281,7 @@ impl SourceSampler {
             let next = self.clock.instant(started + interval.saturating_mul(ticks));
             tokio::select! {
                 () = sleep_until(Instant::from_std(next)) => {}
-                // A sender that is gone asks to stop as well.
+                // A dropped sender means to stop, too.
                 _ = ordered.changed() => {}
             }
             let order = *ordered.borrow_and_update();
@@ -293,7 +292,7 @@ impl SourceSampler {
             if is_last {
                 return;
             }
-            // An order may come at the very instant of a usual question.
+            // An order may arrive at the instant of a periodic reading.
             if std::mem::replace(&mut last, order) != order {
                 self.done.send_modify(|done| *done += 1);
             }
@@ -304,7 +303,8 @@ impl SourceSampler {
         self.last_problem.is_some()
     }
 
-    /// Asks once. A question to a source that fails is given up when the sampler is stopped.
+    /// Reads the source once. If the source is failing, the reading is abandoned when the sampler
+    /// is stopped.
     async fn ask(&mut self, mut ordered: watch::Receiver<Order>) {
         let (requested, is_failing) = (self.clock.now(), self.is_failing());
         let answer = tokio::select! {
@@ -342,11 +342,11 @@ impl SourceSampler {
 
 const NO_METRICS: &str = "the answer has no line of a metric";
 
-/// Shortest time from one reading to the next.
+/// Shortest time from one reading to the next; shorter intervals are lengthened to it.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Longest time that what follows waits for the answers of all sources.
+/// Longest time that [`Sampler::ask_now`] waits for the answers of all sources.
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
 
-/// Longest time that an answer may take. The last question at the end of a run may take as long.
+/// Longest time that a reading may take, the last one at the end of a run included.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);

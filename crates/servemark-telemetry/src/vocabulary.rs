@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use servemark_core::SeriesKind::{self, Counter, Gauge, Histogram};
 
-/// What a metric of an engine or an exporter is.
+/// The meaning of a metric of an engine or an exporter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Term {
     /// Name of the metric in the text; for a counter without `_total`.
     raw: &'static str,
-    /// The label value that selects the series that this is about, if not all of the name are.
+    /// The label and its value that a series must have; `None` if all series of this name count.
     pub(crate) only: Option<(&'static str, &'static str)>,
     /// Name of the quantity.
     pub(crate) name: &'static str,
@@ -140,7 +140,7 @@ const TERMS: &[Term] = &[
     term("llamacpp:kv_cache_usage_ratio", "kv_use", Gauge, ""),
     term("llamacpp:n_busy_slots_per_decode", "batch_size", Gauge, ""),
     term("llamacpp:predicted_tokens_seconds", "generation_rate", Gauge, "tokens/s"),
-    // This one leaves out what came from the cache.
+    // Excludes the tokens that came from the cache.
     term("llamacpp:prompt_tokens", "computed_prompt_tokens", Counter, "tokens"),
     term("llamacpp:prompt_tokens_cached", "cached_tokens", Counter, "tokens"),
     term("llamacpp:tokens_predicted", "generated_tokens", Counter, "tokens"),

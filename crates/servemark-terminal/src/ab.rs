@@ -121,7 +121,7 @@ fn make_runs<'a>(
         };
         screen::eprint_line(&run.to_string());
         failures::note_metrics(&run.metrics);
-        // What is known after the last round is told with the result.
+        // The estimates after the last round are printed with the result.
         let is_between = ab.runs().len().is_multiple_of(2) && !ab.is_over();
         if sides == 2 && is_between && ab.runs().len() > 2 {
             ab.estimates().iter().for_each(|known| screen::eprint_line(&known.to_string()));

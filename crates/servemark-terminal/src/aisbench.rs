@@ -14,7 +14,7 @@ use crate::run_screen::Bars;
 use crate::screen;
 use crate::{context, failures, report, results_folder};
 
-/// Does the tasks. Returns the exit code of the worst one.
+/// Runs the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
     let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only.is_some());
     let tasks = &if is_planned { tasks.clone() } else { results_folder::aisbench(tasks)? };

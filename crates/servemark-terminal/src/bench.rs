@@ -11,7 +11,7 @@ use crate::report::RunOutput;
 use crate::run_screen::{Bars, Screen};
 use crate::{report, results_folder, screen};
 
-/// Does one run.
+/// Executes one run and reports it.
 pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {
     results_folder::run_in(parsed, |parsed, folder| {
         let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };

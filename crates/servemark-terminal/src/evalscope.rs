@@ -21,7 +21,7 @@ use crate::results::{self, Unwritten};
 use crate::rewrite::{self, Rewrite};
 use crate::{context, report, results_folder, screen};
 
-/// Does the requested runs. Returns the exit code of the worst one.
+/// Executes the requested runs. Returns the exit code of the worst one.
 pub(crate) fn run(requested: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&requested.first)? else { return Ok(ExitCode::Ok) };
     let requested = &results_folder::evalscope(requested)?;
@@ -56,7 +56,7 @@ fn runs(
     swept
 }
 
-/// Does the runs one after the other. Returns the exit code of the worst one.
+/// Executes the runs one after the other. Returns the exit code of the worst one.
 fn sweep(
     requested: &EvalscopeRuns,
     spec: &SweepSpec,

@@ -71,8 +71,8 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     Ok(exit_code(&found, args))
 }
 
-/// Copies the log of the best load to [`OutputSpec::RUN_LOG`], unless it has that name: an exploration that is
-/// stopped early does not measure the best load for longer.
+/// Copies the log of the best load to [`OutputSpec::RUN_LOG`], unless it has that name: an
+/// exploration that is stopped early does not measure the best load for longer.
 fn keep_as_run_log(found: &Exploration, folder: &Path) -> anyhow::Result<()> {
     let (log, named) = (log(found, folder), folder.join(OutputSpec::RUN_LOG));
     if log != named {

@@ -43,8 +43,8 @@ impl LiveDisplay {
     }
 
     /// Begins the display of a measurement: on a terminal a panel that is drawn anew four times a
-    /// second. Elsewhere a line every ten seconds reports the number of requests, and a short time
-    /// not at all.
+    /// second. Elsewhere a line is printed every ten seconds if the goal is a number of requests,
+    /// and nothing if it is a time.
     pub(crate) fn begin(&self, goal: Goal) {
         *lock(&self.figures) = LiveFigures::default();
         let (live, figures) = (Arc::clone(&self.live), Arc::clone(&self.figures));
@@ -64,7 +64,7 @@ impl LiveDisplay {
     }
 }
 
-/// What is known of a measurement while it goes on.
+/// State of a measurement in progress.
 #[derive(Debug)]
 struct LiveState {
     live: Arc<Live>,

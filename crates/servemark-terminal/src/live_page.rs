@@ -1,8 +1,9 @@
 //! The page of a run while it goes on, served on this machine.
 //!
-//! The run log is read anew for each page, on a thread that answers a browser, so nothing is done
-//! while no browser asks, and nothing on the measured path. Pages are made no more often than every
-//! two seconds, and ten times as rarely as making one takes: no more than a tenth of a core.
+//! The run log is read anew for each page, on a thread that answers a browser: nothing is done
+//! while no browser asks, and nothing on the measured path. After each page there is a pause of at
+//! least two seconds and of ten times the time that the page took, so that pages take at most a
+//! tenth of a core.
 
 mod pages;
 mod request;
@@ -91,7 +92,8 @@ impl Drop for LivePage {
     }
 }
 
-/// Tells the page which run log is written, and passes everything on.
+/// Observer that sets the run log that the page shows, and forwards everything to the inner
+/// observer.
 struct Watcher {
     inner: Arc<dyn RunObserver>,
     pages: Arc<Pages>,

@@ -50,7 +50,7 @@ fn bench_in(offline: &Offline, whole: &Parsed, folder: Option<&Path>) -> anyhow:
     Ok(code)
 }
 
-/// Runs the warm-up and the measurement. An in-process engine is loaded for both.
+/// Runs the warm-up and the measurement. An engine is loaded once for both.
 pub(crate) fn run(plan: &BenchPlan, context: &RunContext) -> anyhow::Result<Run> {
     let of_server = plan.warm_up.as_deref().filter(|_| plan.server.is_server());
     of_server.map_or(Ok(()), |warm_up| warm(warm_up, context))?;

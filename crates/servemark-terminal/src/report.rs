@@ -121,8 +121,8 @@ pub(crate) fn say_known(scores: &Scores<'_>) {
     }
 }
 
-/// Prints, for each headline figure, the number of requests or runs needed to know it to within 2
-/// %.
+/// Prints, for each headline figure, the number of requests or runs that are needed to know it to
+/// within 2 %.
 pub(crate) fn say_planning(scores: &Scores<'_>) {
     for planning in scores.planning() {
         screen::eprint_line(&planning.to_string());

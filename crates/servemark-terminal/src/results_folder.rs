@@ -106,8 +106,8 @@ pub(crate) fn refusal(requested: &ResultsFolder) -> Option<anyhow::Error> {
     }
 }
 
-/// Does a run in the folder of its results, if its command line has one. A folder in which nothing
-/// was written is removed.
+/// Calls `run` with the folder of its results, if the command line has one. A folder in which
+/// nothing was written is removed.
 pub(crate) fn run_in(
     parsed: &Parsed,
     run: impl FnOnce(&Parsed, Option<&Path>) -> anyhow::Result<ExitCode>,

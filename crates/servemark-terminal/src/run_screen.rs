@@ -154,7 +154,7 @@ impl RunObserver for Screen {
             }
             RunEvent::WarmedUp { failed: 1.., .. } => eprint_line(&event.to_string()),
             _ if lines.is_some() => {}
-            // Some events have a progress bar but no message.
+            // Some events have no text.
             _ => Some(event.to_string()).filter(|text| !text.is_empty()).iter().for_each(|text| {
                 if is_in_lines(event) { eprint_lines(text) } else { eprint_line(text) }
             }),

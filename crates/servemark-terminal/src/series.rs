@@ -11,8 +11,8 @@ use servemark_cli::{Purpose, Series};
 use crate::rewrite::{self, Rewrite};
 use crate::{context, report, screen};
 
-/// Does the runs. Returns the exit code of the worst one. If a run fails, the runs before it are
-/// reported.
+/// Executes the runs. Returns the exit code of the worst one. If a run fails, the runs before it
+/// are reported.
 pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
     let (mut done, mut logs) = (Vec::new(), Vec::new());
     let Some(context) = context::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
@@ -26,7 +26,7 @@ pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
     ended
 }
 
-/// Does the runs and adds each to `done`, and its log to `logs`.
+/// Executes the runs and adds each to `done`, and its log to `logs`.
 fn runs(
     series: &Series,
     context: &RunContext,

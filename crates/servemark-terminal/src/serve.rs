@@ -10,7 +10,7 @@ use crate::{failures, outputs, screen};
 
 /// Runs a command and returns its exit code.
 pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCode {
-    // A fault in a config is reported here, before the run and not during it.
+    // Errors of AISBench's command begin with the name of its program, here as in the parser.
     let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
     let dialect = invocation.dialect();
     let done = outputs::check(&invocation, files_read).and_then(|()| dispatch(invocation));

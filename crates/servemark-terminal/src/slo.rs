@@ -29,7 +29,7 @@ pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
     searched.map(|()| answer.exit_code())
 }
 
-/// Does the rounds and prints a line for each.
+/// Runs the rounds of a search and prints a line for each.
 fn rounds<P: Probe>(
     files: &[(PathBuf, GridFormat)],
     search: &mut SloSearch<P>,

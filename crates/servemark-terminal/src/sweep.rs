@@ -12,7 +12,7 @@ use servemark_cli::{Parsed, Sweep, SweepRuns};
 use crate::rewrite::{self, Rewrite};
 use crate::{bench, context, report, results_folder, screen};
 
-/// Does the runs of a sweep. Returns the exit code of the worst one.
+/// Executes the runs of a sweep. Returns the exit code of the worst one.
 pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
     let Sweep { points, is_grid, file, .. } = sweep;
     if !is_grid || points[0].plan_only.is_some() {
@@ -38,8 +38,8 @@ pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
     ended
 }
 
-/// Does the runs of a sweep over flags: prints a line per completed run, and a table of all. If a
-/// run fails, the runs before it are in the table.
+/// Executes the runs of a sweep over flags: prints a line per completed run, and a table of all. If
+/// a run fails, the runs before it are in the table.
 pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let folder = runs.folder.as_ref().map(results_folder::create).transpose()?;
@@ -58,7 +58,7 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
     Ok(if is_stopped { ExitCode::Interrupted } else { outcome.exit_code() })
 }
 
-/// Does the runs and adds each to the outcome.
+/// Executes the runs and adds each to the outcome.
 fn points(
     runs: &SweepRuns,
     files: &[(PathBuf, GridFormat)],
@@ -103,8 +103,8 @@ fn grid_text(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<Strin
     screen::text(|out| outcome.write(format, out))
 }
 
-/// Does the runs and adds each to `done`. Returns the exit code of the worst one. Ctrl-C ends the
-/// current run and the sweep.
+/// Executes the runs and adds each to `done`. Returns the exit code of the worst one. Ctrl-C ends
+/// the current run and the sweep.
 fn runs(
     sweep: &Sweep,
     files: &[(PathBuf, GridFormat)],
@@ -135,7 +135,7 @@ fn write_grid(
     rewrite.files(files, "the grid", |format| grid(runs, format))
 }
 
-/// Returns the points of the command line as a sweep, including their prompts.
+/// Returns the points of the command line as a sweep that leaves their seeds and prompts unchanged.
 fn spec(sweep: &Sweep) -> SweepSpec {
     let named = |Parsed { plan, .. }: &Parsed| NamedPlan::new(settings(plan), plan.clone());
     let spec = SweepSpec::listed(sweep.points.iter().map(named)).isolated(Isolation::none());

@@ -26,7 +26,8 @@ pub enum ExporterAnswer {
     Endless,
 }
 
-/// A server of metrics that asks `script` for the answer to each question, by its zero-based number.
+/// A metrics server that gets the answer to each request from a function of the request's
+/// zero-based number.
 #[derive(Debug)]
 pub struct ScriptedExporter {
     addr: SocketAddr,
@@ -54,13 +55,13 @@ impl ScriptedExporter {
         format!("http://{}{path}", self.addr)
     }
 
-    /// Returns the heads of the questions so far.
+    /// Returns the heads of the requests received so far.
     pub fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 }
 
-/// Answers the questions of one connection until it ends.
+/// Answers the requests of one connection until it ends.
 fn serve(
     mut socket: TcpStream,
     received: &Mutex<Vec<String>>,

@@ -192,7 +192,8 @@ impl Shared {
         self.resolve(&format!("{kind}{repository}/{path}"))
     }
 
-    /// Answers with the facts of a file and a redirect to it: on the hub, or in the store.
+    /// Answers with the metadata of a file and a redirect to its content, on the hub or in the
+    /// store.
     fn resolve(&self, path: &str) -> Reply {
         let Some(file) = self.file(path) else { return Reply::status(404) };
         let to = match file.place {

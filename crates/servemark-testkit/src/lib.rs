@@ -1,4 +1,5 @@
-//! Scripted transports, stream fixtures and golden helpers for this workspace's tests.
+//! Scripted transports, stand-in servers, recorded responses and a browser driver for this
+//! workspace's tests.
 
 pub mod bodies;
 pub mod browser;

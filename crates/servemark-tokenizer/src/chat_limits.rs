@@ -364,7 +364,8 @@ fn plain(state: &State<'_, '_>, expression: &'static str, context: Value) -> Res
     state.env().compile_expression(expression)?.eval(context)
 }
 
-/// Returns a readable reason for an error whose own message is not, if this is one.
+/// Returns the reason in words if the error is that the steps are used up, which its own message
+/// does not explain; `None` for any other error.
 pub(crate) fn reason(error: &Error) -> Option<String> {
     (error.kind() == ErrorKind::OutOfFuel).then(|| {
         format!("it takes more than {MOST_STEPS} steps, or fewer long ones, which is the limit")

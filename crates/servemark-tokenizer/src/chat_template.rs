@@ -54,6 +54,7 @@ impl<'a> Conversation<'a> {
 
 impl ChatTemplate {
     /// Compiles the template `source`. The special tokens map roles, such as `bos_token`, to texts.
+    /// A template that cannot be compiled is an error only when it is rendered.
     pub fn new(source: &str, special_tokens: BTreeMap<String, String>) -> Self {
         let source = generation_tag::plain(source);
         let broken = chat_limits::check(&syntax(), &source).err();

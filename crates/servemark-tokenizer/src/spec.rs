@@ -9,7 +9,7 @@ use crate::HfTokenizer;
 use crate::files::Folder;
 use crate::layout::TEKKEN;
 
-/// The location of a tokenizer: a folder with a `tokenizer.json`, or a tokenizer's file.
+/// The location of a tokenizer: a folder with its files, one of these files, or a name on a hub.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct TokenizerSpec {
@@ -34,7 +34,7 @@ impl TokenizerSpec {
     }
 
     /// Returns the spec of the tokenizer in Mistral's own layout, `tekken.json`, in the same
-    /// folder.
+    /// folder; this spec if its source is not a folder.
     #[must_use]
     pub fn mistrals(&self) -> Self {
         match Path::new(&self.source) {
@@ -53,7 +53,7 @@ impl TokenizerSpec {
         HfTokenizer::load_to_decode(self.path()?)
     }
 
-    /// Finds the tokenizer's files. One on a hub must have been downloaded before.
+    /// Checks that the tokenizer's files exist. One on a hub must have been downloaded before.
     pub fn find(&self) -> Result<(), TokenizerError> {
         Folder::at(self.path()?).map(drop)
     }
@@ -87,7 +87,7 @@ fn is_hub_name(source: &str) -> bool {
         && !FILES.iter().any(|ending| source.ends_with(ending))
 }
 
-/// The file extensions of tokenizers.
+/// File extensions of tokenizers and models; a source that ends with one is a path.
 const FILES: [&str; 4] = [".gguf", ".json", ".model", ".tiktoken"];
 
 #[cfg(test)]

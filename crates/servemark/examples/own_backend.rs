@@ -20,7 +20,7 @@ use servemark::{Bench, Scores};
 #[derive(Clone, Debug)]
 struct WholeCompletions;
 
-/// Whether the document was read.
+/// Decoder that expects one document and notes whether it was read.
 #[derive(Default)]
 struct WholeDecoder {
     is_read: bool,

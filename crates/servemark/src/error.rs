@@ -163,7 +163,7 @@ pub enum ExecuteError {
         "a run blocks its thread, and this is a thread of an asynchronous runtime: use start()"
     )]
     InsideRuntime,
-    /// The operating system refused a thread, a timer or a runtime.
+    /// The operating system refused a thread, a timer, a runtime or a folder.
     #[error("the operating system refused what a run needs")]
     Machine(#[source] io::Error),
     /// The user stopped the run before anything was measured.

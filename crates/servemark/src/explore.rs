@@ -64,7 +64,7 @@ impl ExploreSpec {
     }
 }
 
-/// Number of streams that servers of one machine are rarely given.
+/// Default of the largest number of streams; a server on one machine rarely gets more.
 const MOST_STREAMS: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
 /// A step of an exploration.

@@ -2,8 +2,8 @@
 //!
 //! # A tool inside Tokio
 //!
-//! Runs a benchmark beside other tasks, tells its progress, stops it at a time limit, and prints the
-//! p99 TTFT.
+//! Runs a benchmark beside other tasks, reports its progress, stops it at a time limit, and prints
+//! the p99 TTFT.
 //!
 //! ```no_run
 #![doc = include_str!("../examples/in_tokio.rs")]

@@ -85,14 +85,14 @@
 //!
 //! A [`Bench`] has everything that a run of a bundled dialect has: the run log, the audit of the
 //! client, warm-up, several client threads, gates, [`Sweep`] and [`SloSearch`]. `Bench::over` takes
-//! a whole transport instead, for what does not speak HTTP. The [`guide`] adds a latency and a report
-//! of the program's own.
+//! a whole transport instead, for servers that do not speak HTTP. The [`guide`] adds a latency and
+//! a report of the program's own.
 //!
 //! # Inside an asynchronous program
 //!
 //! [`execute`] blocks its thread and refuses to do so inside a runtime. [`start`] runs a plan on
 //! threads of its own and returns a future, which stops the run when it is dropped. The observer
-//! of the [`RunContext`] is told every event and every record; the [`guide`] has a whole program.
+//! of the [`RunContext`] receives every event and every record; the [`guide`] has a whole program.
 //!
 //! ```no_run
 //! use std::time::Duration;

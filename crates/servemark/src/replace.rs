@@ -1,4 +1,4 @@
-//! Replaces files atomically, so that neither a reader nor a kill leaves a partial file.
+//! Replaces files atomically, so that no reader sees a partial file and no kill leaves one.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

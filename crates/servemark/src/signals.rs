@@ -48,7 +48,7 @@ pub fn stopped_by() -> Option<StopCause> {
     FIRST.get().copied()
 }
 
-/// Waits for a signal. Returns at once if a signal has already stopped the run.
+/// Waits until the run is stopped, by a signal or by the stop handle of `context`.
 pub fn stay_until_stopped(context: &RunContext) -> Result<(), ExecuteError> {
     let stop = context.stop.signal();
     on_this_thread(async {
@@ -101,7 +101,7 @@ impl Listener {
     /// Aborts requests in flight when the grace period is over.
     fn give_up(&self) {
         let RunContext { live, stop, .. } = &self.context;
-        // The observer is told first: once the requests are aborted, the run soon ends.
+        // Report first: once the requests are aborted, the run soon ends.
         if live.activity() == Activity::Measuring {
             let (level, cause) = (Stop::Now, StopCause::Terminate);
             let in_flight = live.in_flight();

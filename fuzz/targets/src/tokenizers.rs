@@ -13,7 +13,7 @@ use crate::scratch;
 pub fn tokenizers(bytes: &[u8]) {
     let Some((name, rest)) = scratch::choice(bytes, FILES.len()) else { return };
     let folder = scratch::folder().join("tokenizer");
-    // A folder that is not there is as good as an empty one.
+    // A missing folder is as good as an empty one.
     let _ = fs::remove_dir_all(&folder);
     let cut = rest.windows(MARK.len()).position(|bytes| bytes == MARK);
     let (file, config) = match cut {

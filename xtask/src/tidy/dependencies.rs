@@ -1,4 +1,4 @@
-//! Refuses dependencies that a package declares and does not name.
+//! Refuses dependencies that a package declares but whose names do not occur in its sources.
 
 use std::collections::BTreeSet;
 use std::path::Path;

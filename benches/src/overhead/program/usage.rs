@@ -40,8 +40,8 @@ impl Usage {
         self.until(to).saturating_sub(self.until(from))
     }
 
-    /// Returns how many milliseconds the process waited for a core, and how often it was taken off
-    /// one, in its whole life.
+    /// Returns for how many milliseconds the process waited for a core, and the number of its
+    /// involuntary context switches, both over its whole life.
     pub(super) fn noise(&self) -> (f64, u64) {
         (millis(self.waited), self.switches)
     }

@@ -36,8 +36,7 @@ fn a_price_needs_the_number_of_gpus() {
     assert!(news.contains("--price-per-gpu-hour") && news.contains("--gpus"), "{news}");
 }
 
-/// No machine that runs these tests needs a GPU: where there is none, that is said and the run goes
-/// on.
+/// The tests need no GPU: without one, the program prints a warning and the run goes on.
 #[test]
 fn gpus_that_are_not_there_are_a_warning_if_asked_for() {
     let folder = Folder::new();

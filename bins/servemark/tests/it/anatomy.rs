@@ -1,4 +1,4 @@
-//! The parts of requests as the program tells them, held to what the server really did.
+//! The parts of requests that the program reports, compared with what the server really did.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use super::{servemark, text};
 
 const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
 
-/// A server with a queue, whose clock is wrong by `skew_ms`. With a transfer of caches, its instants are
-/// those of the worker that decodes.
+/// A server with a queue, whose clock is wrong by `skew_ms`. With a transfer of caches, its
+/// instants are those of the decoding worker.
 fn server(skew_ms: f64, kv_transfer_ms: u64) -> MockServer {
     let mut spec = MockSpec::new(Duration::from_millis(30), Duration::from_millis(1));
     spec.frontend = Duration::from_millis(3);
@@ -72,7 +72,7 @@ fn parts_are_those_of_a_server_whose_clock_is_five_seconds_off() {
             assert!((told - truth).abs() < 0.2, "{name}: {told} is not {truth}");
         }
         assert!(part("server_queue")["p99_ms"].as_f64().unwrap() > 5.0, "{anatomy}");
-        // A busy machine delays single wake-ups, which are on the ways, too.
+        // A busy machine delays single wake-ups, and such a delay counts as transit.
         for name in ["request_transit", "response_transit"] {
             let told = part(name)["p50_ms"].as_f64().unwrap();
             assert!((told - 5.0).abs() < 1.0, "{name}: {told}");

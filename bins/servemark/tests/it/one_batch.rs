@@ -79,7 +79,8 @@ fn skeleton(message: &str) -> Vec<String> {
     message.lines().filter(is_sglangs).map(words).collect()
 }
 
-/// Whether it is a number, a name with one, or a name in place of a path.
+/// Returns whether a word differs between runs: it contains a digit, or begins with `$`, which
+/// stands for a path.
 fn differs(word: &str) -> bool {
     word.starts_with('$') || word.contains(|sign: char| sign.is_ascii_digit())
 }

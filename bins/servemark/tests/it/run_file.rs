@@ -88,8 +88,8 @@ fn all_faults_of_this_machine_are_told_together_and_nothing_is_sent() {
     assert_eq!(server.truth().len(), 0, "a request was sent");
 }
 
-/// A plan's faults are told together, and a peer's command tells its first one before it waits for
-/// the server.
+/// A plan's faults are reported together. A peer's command reports the first one before it waits
+/// for the server.
 #[test]
 fn a_missing_chat_template_or_file_is_told_before_the_server_is_asked() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The first minute with servers that differ from the engines' usual ones: without a list of models,
+//! First runs against servers that differ from the engines' usual ones: without a list of models,
 //! behind a prefix or a key, or with other answers than are asked for.
 
 use std::fs;

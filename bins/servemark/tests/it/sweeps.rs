@@ -97,7 +97,8 @@ impl TestBed {
         requested.map(|request| request.path).collect()
     }
 
-    /// Waits until every started server is gone; a zombie counts as gone.
+    /// Waits until every started server is gone; a zombie counts as gone. Returns the number of
+    /// servers.
     fn has_no_server(&self) -> usize {
         let servers = self.text("servers");
         for number in servers.lines() {

@@ -183,7 +183,7 @@ struct Counts {
     output: Count,
 }
 
-/// A part of a message: a text, a line of thought, or a call of a tool.
+/// A part of a message: text, reasoning or a tool call.
 #[derive(Debug, Deserialize)]
 struct Block<'a> {
     #[serde(borrow)]

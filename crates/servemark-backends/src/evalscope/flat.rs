@@ -32,7 +32,8 @@ pub(super) fn rerank(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject
     Ok(with_recorded_length(body, spec, sample))
 }
 
-/// Adds the recorded length of an answer, of which such an API has no use, if requests have it.
+/// Adds the recorded output length as `max_tokens` if the spec asks for it, although these APIs
+/// have no use for it.
 fn with_recorded_length(mut body: JsonObject, spec: &EvalscopeSpec, sample: &Sample) -> JsonObject {
     if spec.has_max_tokens {
         body.insert("max_tokens".to_owned(), sample.output_tokens.into());

@@ -107,8 +107,8 @@ impl GenerateFrame<'_> {
         counts_tokens && !names_storage && self.finish_reason().is_none()
     }
 
-    /// Whether there are as many token ids as tokens are `new`, but fewer than tokens in all. Then
-    /// the text is a piece, too, even if it looks like the whole.
+    /// Whether the number of token ids equals `new`, the number of new tokens, and is below the
+    /// number of all tokens. The text is then a piece, too, even if it looks like the whole.
     pub(super) fn ids_are_a_piece(&self, new: Option<u32>) -> bool {
         let ids = self.output_ids.as_ref().map(|ids| ids.0);
         ids.is_some() && ids == new && ids < self.completion_tokens()

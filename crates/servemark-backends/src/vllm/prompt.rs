@@ -11,8 +11,8 @@ use super::VllmDialect;
 use crate::payload::text_of;
 use crate::places::filled;
 
-/// Returns a prompt for routes that accept a text, several texts or token ids. Like vLLM's client it
-/// passes messages that were built from a text as they stand, and of a file's message its parts.
+/// Returns a prompt for routes that accept a text, several texts or token ids. Like vLLM's client
+/// it passes messages that were built from a text as they stand, and of a file's message its parts.
 pub(super) fn inputs(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     Ok(match &sample.prompt {
         Prompt::Messages(messages) if is_of_text(messages) => filled(messages, &sample.media)?,
@@ -26,7 +26,7 @@ pub(super) fn inputs(sample: &Sample, path: &str) -> Result<Value, RequestError>
     })
 }
 
-/// Returns the number of texts that messages are to a route for texts.
+/// Returns the number of texts as which a route for texts receives these messages.
 pub(super) fn passed(messages: &[JsonObject]) -> usize {
     match messages {
         [message] if !is_of_text(messages) => {

@@ -46,7 +46,7 @@ fn prompt(body: &Value) -> Prompt {
             let keys = ["prompt", "inputs", "text_input"];
             keys.iter().find_map(|key| body[key].as_str()).unwrap().into()
         }
-        // A text is a message whose role stands first; those of a conversation have it behind.
+        // The message of a text has the key `role` first; messages of a conversation have it last.
         messages if messages[0].as_object().unwrap().keys().next().unwrap() == "role" => {
             messages[0]["content"].as_str().unwrap().into()
         }

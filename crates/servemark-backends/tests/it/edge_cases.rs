@@ -474,7 +474,8 @@ fn triton_that_does_not_accumulate_is_understood() {
 fn triton_that_repeats_a_piece_loses_none() {
     let event = |text: &&str| ["data: {\"text_output\":\"", *text, "\"}\n\n"].concat();
     let stream = |texts: &[&str]| texts.iter().map(event).collect::<String>();
-    // What shows as no text may be a piece; what it was comes with the first that tells.
+    // An event that repeats the text is reported as an empty piece at first. Its text is reported
+    // with the event that shows that events hold pieces.
     let pieces = stream(&["a", "a", "a", "b", "b"]);
     check(Route::TRT, &pieces, (&["a", "", "", "aab", "b"], Ok(())));
     let whole = stream(&["a", "a", "ab", "ab", "abc"]);

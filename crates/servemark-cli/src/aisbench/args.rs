@@ -245,5 +245,5 @@ pub(super) const PEER: PeerFlags =
 
 const OF_ACCURACY: Limit = Never("in the performance mode");
 
-/// AISBench's longest pressure, in seconds.
+/// Maximum of `--pressure-time` in AISBench, in seconds.
 const A_DAY: i64 = 24 * 60 * 60;

@@ -69,7 +69,8 @@ pub(super) fn tasks(
     Ok(Tasks { tasks, folder, reuse })
 }
 
-/// Returns a warning if the settings of synthetic data sets lie where nothing reads them.
+/// Returns a warning if a data set is synthetic and the only settings file is in a place that is
+/// not read.
 fn unread_settings(sets: &[Data], environment: &Environment) -> Option<String> {
     let is_synthetic = |data: &Data| {
         matches!(data.source, AisbenchData::SyntheticText(_) | AisbenchData::SyntheticIds(_))
@@ -81,8 +82,9 @@ fn unread_settings(sets: &[Data], environment: &Environment) -> Option<String> {
     })
 }
 
-/// The file of settings, and its path in AISBench's guide.
+/// Path at which the settings of synthetic data sets are not read.
 const SETTINGS: &str = "synthetic_config.py";
+/// Path at which AISBench's guide puts the settings of synthetic data sets.
 const GUIDE: &str = "ais_bench/datasets/synthetic/synthetic_config.py";
 
 pub(super) const NOTHING: &str = "You must specify a config file path, or specify --models and --datasets (or \
@@ -220,7 +222,7 @@ impl Whole<'_> {
 
     fn dataset(&self, model: &Model, data: &Data) -> Result<AisbenchSpec, CliError> {
         let mut spec = AisbenchSpec::new(data.source.clone(), model.max_out_len);
-        // AISBench sends an empty prompt then.
+        // AISBench sends an empty prompt if the model's class takes no messages of parts.
         let is_lost = loses_parts(model, data);
         let nothing = || AisbenchTemplate::Text(String::new());
         spec.template = if is_lost { nothing() } else { data.template.clone() };
@@ -314,7 +316,8 @@ impl Whole<'_> {
         }
     }
 
-    /// Returns the API key. As in AISBench, only the classes of vLLM send the one of the config.
+    /// Returns the API key. As in AISBench, only vLLM's model classes send the key of the config;
+    /// all others send that of the environment.
     fn credentials(&self, model: &Model) -> Result<Credentials, CliError> {
         let own = model.api_key.as_deref().filter(|_| model.class.sends_key());
         let key = own.or(self.environment.variable(KEY));
@@ -332,7 +335,7 @@ fn wire(model: &Model) -> BackendSpec {
     BackendSpec::Aisbench(WireSpec::new(model.class, common))
 }
 
-/// Refuses a model and a data set that do not go together.
+/// Refuses a combination of model and data set that cannot be run.
 fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError> {
     if data.needs_tokenizer() && model.path.is_none() && !is_simulated {
         let why = format!("the data set {} needs the model's tokenizer: give its path", data.abbr);
@@ -345,12 +348,12 @@ fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError>
     Ok(())
 }
 
-/// Returns whether the data set has messages of parts, and the model is one of texts.
+/// Returns whether the data set has messages of parts, which the model's class cannot send.
 fn loses_parts(model: &Model, data: &Data) -> bool {
     matches!(data.template, AisbenchTemplate::Parts(_)) && !model.class.sends_messages()
 }
 
-/// Environment variable of an API key, which every class sends.
+/// Environment variable with an API key, which every model class sends.
 const KEY: &str = "OPENAI_API_KEY";
 
 /// Adds warnings about settings that are not used, or only in part: the key, parts of messages,

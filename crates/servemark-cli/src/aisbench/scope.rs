@@ -6,7 +6,7 @@ use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 
 /// Refuses modes other than the performance modes, and Servemark's own flags that have no effect.
-/// Warns of AISBench's.
+/// Warns of AISBench's flags that have no effect.
 pub(super) fn check(
     args: &AisbenchArgs,
     given: &ParsedCommandLine,

@@ -17,8 +17,8 @@ pub(crate) enum Limit {
     Only(Flag, &'static [&'static str]),
     /// A condition that no other limit expresses. The text follows "only applies to".
     OnlyWhere(Condition, &'static str),
-    /// Another flag does what this flag asks for, whose text says how. It is only warned of, even if
-    /// the flag is Servemark's own.
+    /// Another flag does what this flag asks for, and the text says how. The user is only warned,
+    /// even if the flag is Servemark's own.
     Redundant(Flag, &'static str),
     /// Another flag must not be given.
     Unless(Flag),
@@ -49,8 +49,8 @@ impl Group {
         Self { limits, exempt, ..self }
     }
 
-    /// Returns whether a command line breaks a limit on a flag that names other flags or always
-    /// holds. Conditions in code are not evaluated.
+    /// Returns whether a command line breaks a limit on a flag. Limits with a condition in code
+    /// (`OnlyWhere`, `Where`) are not evaluated.
     #[cfg(test)]
     pub(crate) fn is_ineffective(&self, declared: &Declared, effects: &Effects<'_>) -> bool {
         let names_flags =

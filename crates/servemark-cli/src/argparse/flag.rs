@@ -59,9 +59,9 @@ pub(crate) struct Declared {
 
 /// Declares the flags of a group of arguments, each with the limits on its effect.
 ///
-/// A line is `CONSTANT = "--name";` or `CONSTANT = "--name" => [LIMIT, …];`. The constants are those of
-/// the group, and its `FLAGS` lists all of them. Name, type, default and help are those of the
-/// group's field of the same name; a test compares both.
+/// A line is `CONSTANT = "--name";` or `CONSTANT = "--name" => [LIMIT, …];`. The constants are
+/// those of the group, and its `FLAGS` lists all of them. Name, type, default and help are those of
+/// the group's field of the same name; a test compares both.
 macro_rules! flags {
     ($group:ty { $($name:ident = $long:expr $(=> [$($limit:expr),* $(,)?])?;)* }) => {
         impl $group {

@@ -89,8 +89,8 @@ fn with_dashes(arg: &str) -> String {
 }
 
 /// A flag of the form `--flag.key.key`, optionally with `+` at the end of its name, which adds to a
-/// list, and optionally with `=value`. To vLLM's parser a negative number with a dot that follows its
-/// flag as a word of its own is one, too.
+/// list, and optionally with `=value`. vLLM's parser also takes a negative number with a dot for
+/// such a flag if the number is an argument of its own.
 #[derive(Debug)]
 struct Dotted {
     flag: String,

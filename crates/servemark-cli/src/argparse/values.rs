@@ -8,7 +8,8 @@ use super::Flag;
 use crate::error::CliError;
 use crate::python;
 
-/// The values of one of Servemark's flags that are taken out before argparse's rules apply: behind an equals sign, or in the arguments after it.
+/// Values of a flag of Servemark's that is taken out before argparse's rules apply: the text behind
+/// an equals sign, or the arguments after the flag.
 pub(crate) struct Values<'a> {
     pub(crate) flag: Flag,
     pub(crate) attached: Option<String>,
@@ -30,7 +31,7 @@ impl Values<'_> {
         if values.is_empty() { Err(missing) } else { Ok(values) }
     }
 
-    /// Returns the only value; refuses a flag without one.
+    /// Returns the flag's one value; refuses a flag without one.
     pub(crate) fn one(self) -> Result<String, CliError> {
         let flag = self.flag.to_string();
         let next = self.attached.or_else(|| self.args.next()?.into_string().ok());

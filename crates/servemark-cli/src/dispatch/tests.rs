@@ -59,7 +59,7 @@ fn the_steady_state_wrapper_is_the_benchmark_with_a_share() {
         "--steady-state-concurrency-ratio must be in (0, 1]",
     );
     check_bench(&format!("{line} --steady-state-concurrency-ratio 0.8"));
-    // Its own flags are never abbreviated, and it looks for them before all others.
+    // The wrapper matches its own flag only by its whole name, and checks it before all others.
     refuses(
         &format!("{line} --steady-state-concurrency 0.8"),
         "the following arguments are required: --steady-state-concurrency-ratio",

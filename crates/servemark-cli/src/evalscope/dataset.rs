@@ -32,8 +32,8 @@ pub(super) fn workload(
     // evalscope tokenizes for APIs that generate, and overlooks the flag for the others.
     spec.tokenize = args.sampling.tokenize_prompt && resolved.api.generates();
     spec.tokenizer = args.has_tokenizer();
-    // A drawn length cannot be negative; of a file's prompts none is too short then, or all are too
-    // long.
+    // A drawn length must not be negative. For prompts from a file, a negative limit acts like
+    // zero.
     let is_drawn = args.dataset.dataset.starts_with("random");
     let clamped = |length: i64| if is_drawn { length } else { length.max(0) };
     let PromptArgs { min_prompt_length, max_prompt_length, .. } = args.prompt;
@@ -53,8 +53,8 @@ pub(super) fn workload(
     Ok(workload)
 }
 
-/// Returns the number of requests to draw. Of recorded requests, all are drawn (zero) if `--number`
-/// is not given, and the first of them lead to the measurement; for other data sets, those that
+/// Returns the number of requests to draw. For recorded requests it is `--number`, or zero if all
+/// are drawn, and the first of them lead to the measurement. For other data sets, the requests that
 /// lead to the measurement are drawn in addition.
 fn requests(args: &EvalscopeArgs, resolved: &ResolvedArgs, step: Step) -> Result<usize, CliError> {
     let number: usize = at_least(LoadArgs::NUMBER, 1, step.number)?;

@@ -29,7 +29,7 @@ pub(super) fn scoring(
     Ok(scoring)
 }
 
-/// evalscope ends with 0 even if every request failed.
+/// Tolerated share of failed requests: evalscope exits with 0 even if every request failed.
 const ALL: f64 = 1.0;
 
 /// Returns the output of the run in a folder.

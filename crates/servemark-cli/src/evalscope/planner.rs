@@ -65,8 +65,9 @@ impl Planner {
         !self.args.output.no_timestamp
     }
 
-    /// Returns the runs of a sweep, or the first ones of a search. Each run continues where the one
-    /// before it left the vocabulary and the random generators.
+    /// Returns the runs of a sweep, or the first ones of a search. Each run continues at the
+    /// position in the vocabulary and with the state of the random generators that the run before
+    /// it left.
     pub(super) fn sweep(&self, search: Option<&SlaSearch>) -> Result<Vec<NamedPlan>, CliError> {
         if let Some(search) = search {
             return Ok(self.probe(search, search.first(), &Consumed::default())?.0);

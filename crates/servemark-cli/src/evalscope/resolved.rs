@@ -35,7 +35,7 @@ pub(super) struct ResolvedArgs {
     pub(super) warnings: Vec<String>,
 }
 
-/// One run of a sweep. A number or rate of -1 means that there is no limit.
+/// One run of a sweep. A `parallel` or `rate` of -1 means that there is no limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
     pub(super) number: i64,
@@ -89,8 +89,8 @@ impl ResolvedArgs {
         self.dataset == EvalscopeName::WorkloadTrace && args.own_prompt().is_none()
     }
 
-    /// Returns whether recorded requests become a part of other bodies. evalscope then does not see
-    /// its notes in them: it sends them all at once, warm-ups among the others.
+    /// Returns whether recorded requests become a part of other bodies. evalscope then does not
+    /// find its own marks in them: it sends them all at once, warm-ups among the others.
     pub(super) fn keeps_marks(&self, args: &EvalscopeArgs) -> bool {
         let is_part = !self.api.generates() || args.prompt.query_template.is_some();
         self.replays(args) && is_part

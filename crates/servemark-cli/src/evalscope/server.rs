@@ -85,7 +85,7 @@ pub(super) fn split(pair: &str) -> Result<(&str, &str), CliError> {
     Ok((name.trim(), value.trim()))
 }
 
-/// Returns the control calls of a run. evalscope greets the server for as long as a request may
+/// Returns the control calls of a run. evalscope retries its greeting for as long as a request may
 /// take, by default six hours; here that holds only if `--total-timeout` is given.
 pub(super) fn control(
     args: &EvalscopeArgs,
@@ -109,5 +109,5 @@ pub(super) fn control(
 /// A time that no run reaches: ten years.
 const FOREVER: Duration = Duration::from_secs(315_360_000);
 
-/// How long a server is greeted if `--total-timeout` is not given.
+/// Time for which a failed greeting is retried if `--total-timeout` is not given.
 const PATIENCE: Duration = Duration::from_secs(60);

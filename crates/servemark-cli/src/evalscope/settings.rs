@@ -73,7 +73,7 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(
     })
 }
 
-/// Settings of data sets that have none.
+/// Settings of data sets without settings: every key is refused.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoSettings {}

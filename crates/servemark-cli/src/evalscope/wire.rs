@@ -25,7 +25,8 @@ pub(super) fn wire(
     spec.common.extra_body = extra(&args.sampling)?;
     *spec.sampling = sampling(&args.sampling, resolved.api)?;
     spec.has_max_tokens = resolved.dataset.is_trie();
-    // Embeddings, rankings and decisions are not made of a template, and evalscope does not parse it.
+    // Embeddings, rankings and decisions are not made of a template, so evalscope does not parse
+    // one.
     spec.query_template = match template(args, environment) {
         Err(_) if !resolved.api.generates() => None,
         template => template?,

@@ -190,8 +190,8 @@ fn usual_run_log(backend: &str, now: LocalTime) -> PathBuf {
     format!("servemark_{backend}_{date}_{time}.runlog.jsonl").into()
 }
 
-/// Largest share of failed requests, from 0 to 1, with which a command of Servemark's own still
-/// ends well, by default. In a peer's dialect the peer's rule applies.
+/// Default for the largest share of failed requests, from 0 to 1, with which a command of
+/// Servemark's own does not exit with 5. In a peer's dialect the peer's rule applies.
 pub(crate) const OWN_TOLERANCE: f64 = 0.01;
 
 /// Parses a share from 0 to 1.

@@ -104,8 +104,8 @@ fn key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { string(name) }
 }
 
-/// Returns a text in double quotes. JSON's escapes are TOML's, except that TOML wants one for the
-/// sign 127, and JSON may leave it.
+/// Returns a text in double quotes. JSON's escapes are valid in TOML; only U+007F, which JSON need
+/// not escape, has to be escaped in TOML.
 fn string(text: &str) -> String {
     json!(text).to_string().replace('\u{7f}', "\\u007f")
 }

@@ -22,7 +22,7 @@ pub(super) fn control(
     warnings: &mut Vec<String>,
 ) -> Result<ControlSpec, CliError> {
     let mut control = ControlSpec::default();
-    // A negative time is none, as with SGLang.
+    // A negative time counts as zero, as in SGLang.
     let patience = args.target.ready_check_timeout_sec.max(0);
     let ready = at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, patience)?;
     control.ready_timeout = Duration::from_secs(ready);
@@ -100,7 +100,8 @@ fn profiled(args: &ProfileArgs, warnings: &mut Vec<String>) -> Profiled {
     Profiled::Workers(workers.collect())
 }
 
-/// Returns the workers of a role. Like SGLang's client it goes on without one whose URL is none.
+/// Returns the workers of a role. As in SGLang's client, a worker with an invalid URL is left out
+/// with a warning.
 fn workers(role: &str, flag: Flag, urls: &[String], warnings: &mut Vec<String>) -> Vec<WorkerSpec> {
     let mut worker = |(number, url): (usize, &String)| match url.parse() {
         Ok(url) => Some(WorkerSpec::new(format!("{role}-{number}"), url)),

@@ -1,9 +1,9 @@
 //! Parses command lines of SGLang 0.5.23's benchmark of an engine without a server
 //! (`python -m sglang.benchmark.offline_throughput`).
 //!
-//! The flags about prompts and load fill the arguments of the serving benchmark: SGLang's own client
-//! also shares its data sets between the two benchmarks. Arguments that are not flags of the
-//! benchmark are passed on to the engine.
+//! The flags about prompts and load fill the arguments of the serving benchmark: SGLang's own
+//! client also shares its data sets between the two benchmarks. Arguments that are not flags of
+//! the benchmark are passed on to the engine.
 
 mod args;
 mod candle;
@@ -62,7 +62,7 @@ pub(crate) fn parse(
     args.check(&given, environment, &mut warnings).map_err(refuse)?;
     let run = args.run(&given, python, environment, warnings).map_err(refuse)?;
     let prompts = run.plan.workload.requests.min(WARM_UPS);
-    // SGLang counts its flag here, which shared prefixes do not.
+    // SGLang limits its warm-up by --num-prompts, even for shared prefixes, which ignore the flag.
     let prompts = usize::try_from(args.num_prompts).map_or(prompts, |given| given.min(WARM_UPS));
     let warm_up = (!args.skip_warmup).then(|| warm_up(&run, prompts, &args.dataset_path));
     let skipped = if warm_up.is_none() { prompts } else { 0 };
@@ -174,7 +174,7 @@ impl OfflineArgs {
         self.run.keep_log("engine", environment.now(), &mut plan.output)?;
         let usual = python.is_none().then(|| usual_folder(environment));
         let folder = self.results.folder(&self.run, usual, &mut plan.output)?;
-        // A folder of results has the summary.
+        // The summary is in the folder of results, so no line has to be appended to a file.
         let has_lines = folder.is_none() || given.is(Self::RESULT_FILENAME);
         plan.output.result_file = (has_lines && !self.result_filename.is_empty())
             .then(|| self.result_filename.clone().into());
@@ -226,7 +226,7 @@ impl OfflineArgs {
         Ok(spec)
     }
 
-    /// Returns the arguments that every call of the engine has besides.
+    /// Returns the arguments of every call of the engine besides its requests.
     fn call(&self) -> JsonObject {
         if !self.return_logprob {
             return JsonObject::new();
@@ -292,9 +292,9 @@ impl TargetArgs {
     }
 }
 
-/// Returns SGLang's warm-up: prompts of 256 tokens, each with 16 tokens of output, drawn after those
-/// of the run from the file of ShareGPT's layout at `path`. Without a path they are drawn from the
-/// vocabulary, so that ShareGPT need not be downloaded.
+/// Returns SGLang's warm-up: prompts of 256 tokens, each with 16 tokens of output, drawn after
+/// those of the run from the file of ShareGPT's layout at `path`. Without a path they are drawn
+/// from the vocabulary, so that ShareGPT need not be downloaded.
 fn warm_up(run: &Parsed, prompts: usize, path: &str) -> Parsed {
     let mut warm_up = run.clone();
     let source = if path.is_empty() {

@@ -129,13 +129,13 @@ fn rates(text: &str) -> Result<Vec<i64>, CliError> {
     }
 }
 
-/// Flags that today's client does not have.
+/// Flag of older versions that asks for a run at each rate of `--request-rate-range`.
 const MULTI: &str = "--multi";
 const NO_WARMUP: &str = "--disable-warmup";
 const RANGE: &str = "--request-rate-range";
 const DATASET: &str = DatasetArgs::DATASET_NAME.name();
 const ROUTING: &str = "--gsp-send-routing-id";
-/// The image data set of older versions, and how today's is chosen.
+/// Image data set as older versions of the client name it; `image()` returns its name of today.
 const OLD_IMAGE: &str = "--dataset-name random-image";
 fn image() -> String {
     format!("{DATASET}=image")

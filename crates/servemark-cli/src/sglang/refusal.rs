@@ -68,7 +68,7 @@ fn check_rust_client(args: &SglangArgs, given: &ParsedCommandLine) -> Result<(),
         let all = RUST_DATASETS.join(", ");
         return refuse(format!("does not implement --dataset-name {dataset}; supported: {all}"));
     }
-    // A list without a value is one that was given.
+    // SGLang counts a list as given even if it has no value.
     let needs_refusal = |flag: &&Flag| {
         given.is_requested(**flag) || (**flag == LoadArgs::LORA_NAME && given.is(**flag))
     };

@@ -1,8 +1,8 @@
 //! Finds flags that would have no effect.
 //!
-//! SGLang's client accepts flags of data sets and routes that are not in use. Servemark accepts them
-//! too, with a warning. Servemark's own flags without effect are refused as mistakes. The limits on
-//! each flag stand where the flag is declared, in [`args`](super::args).
+//! SGLang's client accepts flags of data sets and routes that are not in use. Servemark accepts
+//! them too, with a warning. Servemark's own flags without effect are refused as mistakes. The
+//! limits on each flag stand where the flag is declared, in [`args`](super::args).
 
 use servemark_backends::BackendName;
 use servemark_datasets::DatasetName;

@@ -1,5 +1,5 @@
-//! Turns the flags into the wire format: the settings of the route, and the fields that every body
-//! has besides.
+//! Turns the flags into the wire format: the settings of the route, and additional fields of every
+//! body.
 
 use serde_json::{Value, json};
 use servemark_backends::{BackendName, BackendSpec, CommonSpec, GenerateSpec, Route};

@@ -1,7 +1,7 @@
-//! The flags of `vllm bench serve`, mirrored by theme, then ours.
+//! The flags of `vllm bench serve`: vLLM's by theme, then Servemark's own.
 //!
-//! Names, types, defaults and choices are vLLM 0.33.0's; a test holds them against its own list.
-//! What the flags mean is told by the modules that turn them into a plan.
+//! Names, types, defaults and choices are those of vLLM 0.33.0; a test compares them with a
+//! recording of its parser. The modules that turn the flags into a plan describe their meaning.
 
 mod choice;
 mod corpora;

@@ -14,7 +14,7 @@ use crate::number::at_least;
 pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     let mut control =
         ControlSpec { ready_timeout: Duration::ZERO, counters: true, ..ControlSpec::default() };
-    // A negative time is none, as with vLLM.
+    // A negative time counts as zero, as in vLLM.
     let patience = args.target.ready_check_timeout_sec.max(0);
     let patience: u64 = at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, patience)?;
     control.first_request = (patience > 0).then(|| Duration::from_secs(patience));

@@ -77,7 +77,7 @@ fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
     let mut spec = VllmRandomSpec {
         lengths: lengths(args)?,
         prefix_tokens: at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, random.random_prefix_len)?,
-        // Below 1 it is 1, as with vLLM.
+        // A number below 1 counts as 1, as in vLLM.
         batch: several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size.max(1))?,
         ..VllmRandomSpec::default()
     };
@@ -141,7 +141,7 @@ fn custom(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
     spec.output = custom_output(args)?;
     spec.template_arguments = template_arguments(&args.dataset)?;
     spec.prompt_format = prompt_format(&args.dataset);
-    // Without a tokenizer vLLM sends rows as they are, and asks for one token whatever was said.
+    // Without a tokenizer vLLM sends rows unchanged and asks for one token, whatever the flags say.
     if args.target.skip_tokenizer_init {
         spec.prompt_format = PromptFormat::Raw;
         spec.output = CustomOutput::Fixed(1);

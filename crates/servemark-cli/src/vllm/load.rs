@@ -16,7 +16,7 @@ use crate::number::{at_least, refused};
 pub(super) fn load(args: &VllmArgs) -> Result<LoadSpec, CliError> {
     let mut load = LoadSpec::new(arrivals(args)?);
     load.max_concurrency = limit(&args.load)?;
-    // A negative number is none, as with vLLM.
+    // A negative number counts as zero, as in vLLM.
     let warm_ups = at_least(LoadArgs::NUM_WARMUPS, 0, args.load.num_warmups.max(0))?;
     load.warmup = WarmupSpec::alike(warm_ups);
     load.adapters = adapters(&args.load)?;

@@ -125,7 +125,7 @@ fn slo(pair: &str) -> Result<Slo, CliError> {
              non-negative."
         )));
     }
-    // Every request meets a limit without an end.
+    // Every request meets an infinite limit, and so it meets the largest finite one.
     Slo::new(metric, limit_ms.min(f64::MAX)).map_err(refused(OutputArgs::GOODPUT))
 }
 

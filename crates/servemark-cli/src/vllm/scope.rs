@@ -1,7 +1,7 @@
 //! Finds flags that would have no effect.
 //!
-//! vLLM accepts flags of data sets and routes that are not in use. Servemark accepts them too, with a
-//! warning. Servemark's own flags without effect are refused as mistakes. The limits on each flag
+//! vLLM accepts flags of data sets and routes that are not in use. Servemark accepts them too, with
+//! a warning. Servemark's own flags without effect are refused as mistakes. The limits on each flag
 //! stand where the flag is declared, in [`args`](super::args).
 
 use super::args::{DatasetArgs, LoadArgs, TargetArgs, VllmArgs, generates};

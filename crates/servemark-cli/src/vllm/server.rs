@@ -32,7 +32,8 @@ fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
 /// Returns the names of the model and its tokenizer.
 pub(super) fn model(args: &VllmArgs) -> ModelSpec {
     let TargetArgs { model, tokenizer, .. } = &args.target;
-    // Where the server says which model it has, that is what it is asked for.
+    // Without a model's name, requests have the name that the server lists, so the served name is
+    // left out.
     let is_known = model.is_some() || args.simulator.simulate.is_some();
     let served = args.target.served_model_name.clone();
     let served = &served.filter(|name| is_known && !name.is_empty());

@@ -1,7 +1,7 @@
-//! `--simulate`: a run against the bundled server that is worth looking at.
+//! The defaults of `--simulate`, a run against the bundled server.
 //!
-//! What the user gives stands; the rest is chosen so that `--simulate` alone is over in a few
-//! seconds and shows queueing, streaming and a spread of lengths.
+//! Flags that were given keep their values. The others are set so that `--simulate` alone takes a
+//! few seconds and shows queueing, streaming and a range of lengths.
 
 use super::args::{DatasetArgs, LoadArgs, RandomArgs, VllmArgs};
 use crate::argparse::{Flag, ParsedCommandLine};

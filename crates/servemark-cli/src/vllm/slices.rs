@@ -33,7 +33,7 @@ pub struct TextSlices {
     pub warnings: Vec<String>,
 }
 
-/// Reads what follows the module's name.
+/// Parses the arguments that follow the module's name.
 ///
 /// ```
 /// use servemark_cli::{Environment, vllm};

@@ -1,8 +1,7 @@
 //! The dialect of vLLM 0.33.0's sweeps (`vllm bench sweep …`).
 //!
-//! A command line becomes a [`SweepCommand`]: what is to be run or plotted, with every text in it
-//! understood. Files are named and not read: the caller reads them and passes their text to
-//! [`combinations`].
+//! A command line becomes a [`SweepCommand`]: what is to be run or plotted. Parameter files are
+//! only named in it: the caller reads them and passes their text to [`combinations`].
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod args;
@@ -112,11 +111,11 @@ impl WorkloadVariable {
 /// Parsed sweep of a server's start-up over settings.
 #[derive(Clone, Debug)]
 pub struct StartupSweep {
-    /// Where the results are.
+    /// Folder of the results and shared settings.
     pub experiment: Experiment,
     /// Command that measures one start.
     pub command: Vec<String>,
-    /// The file of the server's parameters.
+    /// File with combinations of the server's parameters.
     pub serve_parameters: Option<PathBuf>,
     /// File with combinations of the command's own parameters.
     pub startup_parameters: Option<PathBuf>,
@@ -144,15 +143,15 @@ pub struct PlotSweep {
 /// Parsed command line for the Pareto frontier of an experiment's results.
 #[derive(Clone, Debug)]
 pub struct ParetoSweep {
-    /// The folder of the experiment.
+    /// Folder of the experiment.
     pub folder: PathBuf,
-    /// What is plotted.
+    /// Settings of the plot.
     pub spec: ParetoSpec,
-    /// Whether only what would be drawn is told.
+    /// Whether the name of the plot is only printed and nothing is drawn.
     pub dry_run: bool,
 }
 
-/// Reads what follows `vllm bench sweep`.
+/// Parses the arguments that follow `vllm bench sweep`.
 ///
 /// ```
 /// use servemark_cli::Environment;
@@ -194,7 +193,7 @@ pub fn parse(
             (args.command(environment).map(SweepCommand::Startup), given)
         }
         "" | "-h" | "--help" => return Err(UsageError::help(HELP)),
-        // The name of earlier versions.
+        // Earlier versions of vLLM have this name for serve_workload.
         "serve_sla" => {
             let given = "vllm bench sweep serve_sla".to_owned();
             let instead = "servemark vllm bench sweep serve_workload";

@@ -1,4 +1,4 @@
-//! The mirror of the flags, held against what vLLM 0.33.0's own parser says.
+//! Compares the flags with a recording of vLLM 0.33.0's own parser.
 
 mod extras;
 mod namespace;
@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::mirror::{Mirror, recorded};
 use crate::parsed::Parsed;
 
-/// Flags whose default is not the peer's, argued in `docs/compat/vllm.md`.
+/// Flags whose default differs from vLLM's on purpose; `docs/compat/vllm.md` gives the reasons.
 const OTHER_DEFAULTS: [&str; 1] = ["--request-id-prefix"];
 
 fn mirror() -> Mirror {
@@ -23,14 +23,14 @@ fn mirror() -> Mirror {
     Mirror { command, peer: PEER.names(), exclusive: &[], flags }
 }
 
-/// One flag's choices are a set, in whichever order the peer's process happened to have it.
+/// Sorts the choices of a flag that are a set in vLLM, and so are recorded in no fixed order.
 fn in_order(flag: &mut Value) {
     if flag["name"] == "--speed-bench-dataset-subset" {
         flag["choices"].as_array_mut().unwrap().sort_by_key(thousands);
     }
 }
 
-/// Of `throughput_16k`, 16; of `qualitative`, nothing.
+/// Returns the number in the name of a choice: 16 for `throughput_16k`, 0 for `qualitative`.
 fn thousands(choice: &Value) -> u32 {
     let digits: String = choice.as_str().unwrap().chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_default()
@@ -52,7 +52,8 @@ fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
     }
 }
 
-/// Returns a recorded value with the type of its flag: a number is a float if the flag takes floats.
+/// Returns a recorded value with the type of its flag: a number is a float if the flag takes
+/// floats.
 fn expected(flag: &Value, recorded: &Value) -> Value {
     match (flag["type"].as_str(), recorded) {
         (Some("float"), Value::Number(number)) => json!(number.as_f64()),
@@ -117,7 +118,8 @@ fn every_flag_has_an_effect_or_is_named() {
         "--model m --dataset-name random --backend openai-embeddings",
         "--model m --dataset-name random-rerank --backend vllm-rerank",
     ];
-    // Random prompts ask for full lengths anyway, and no steady state is sought by default.
+    // Runs with random prompts ignore end-of-sequence tokens anyway, and no run reports the steady
+    // state by default.
     let fulfilled = ["--ignore-eos", "--no-steady-state"];
     mirror().check_effects(VllmArgs::GROUPS, &bases, &fulfilled, 60, |args| {
         let args = args.iter().map(Into::into);

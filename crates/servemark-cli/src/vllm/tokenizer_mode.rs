@@ -10,7 +10,7 @@ pub(super) fn is_mistrals(args: &VllmArgs) -> bool {
     args.target.tokenizer_mode == MISTRALS
 }
 
-/// Refuses what is code of a model's own.
+/// Refuses unknown modes, and modes that need vLLM's own code for some models.
 pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
     let mode = args.target.tokenizer_mode.as_str();
     match mode {

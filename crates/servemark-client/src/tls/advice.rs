@@ -81,7 +81,7 @@ fn bare(name: &str) -> &str {
     host.unwrap_or(name).trim_matches('"')
 }
 
-/// Returns the advice for the reason that the server gives, and whether it stays that way.
+/// Returns the advice for an alert from the server, and whether the failure is permanent.
 fn of_alert(alert: AlertDescription) -> (String, bool) {
     let cure = match alert {
         AlertDescription::HandshakeFailure

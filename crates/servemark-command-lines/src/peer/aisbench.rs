@@ -62,9 +62,9 @@ impl Peer for Aisbench {
         cells.filter(|cell| !OF_GAPS.contains(cell)).map(str::to_owned).collect()
     }
 
-    /// Counts an error before the first request as a refusal: AISBench ends with 1 where a config is
-    /// missing. Leaves of a line that asks for the stable stage only its requests: which moments are
-    /// stable, and whether any are, depends on times.
+    /// Counts an error before the first request as a refusal: AISBench ends with 1 where a config
+    /// is missing. Of a line that asks for the stable stage, keeps only the requests: whether there
+    /// is a stable stage, and when, depends on times.
     fn trim(&self, line: &mut Line) {
         if line.outcome == Outcome::Failed && line.requests.is_empty() {
             line.outcome = Outcome::Refused;

@@ -174,7 +174,7 @@ fn has_warning(own: &Line, why: &str) -> bool {
     own.message.as_ref().is_some_and(|message| message.contains(why))
 }
 
-/// evalscope puts what it prints of a vector into the conversation as the answer.
+/// evalscope adds the printed form of an embedding to the conversation as the answer.
 fn embeddings_in_a_conversation(peer: &Line, _: &Line, _: &Difference) -> bool {
     let is_answer =
         |text: &Value| text.as_str().is_some_and(|text| text.starts_with("embedding_dim="));
@@ -184,8 +184,8 @@ fn embeddings_in_a_conversation(peer: &Line, _: &Line, _: &Difference) -> bool {
     peer.requests.iter().any(holds)
 }
 
-/// evalscope draws the lengths of an agent's answers while conversations run side by side, so that
-/// the next run of a search begins where their order left the generators.
+/// evalscope draws the lengths of an agent's answers while conversations run concurrently, so the
+/// state of the generators at the start of a search's next run depends on the order of the answers.
 fn draws_at_once(peer: &Line, own: &Line, _: &Difference) -> bool {
     let has = |start: &str| peer.argv.iter().any(|word| word.starts_with(start));
     let is_agents = peer.argv.iter().any(|word| word.contains("trie_"));

@@ -25,8 +25,9 @@ impl Peer for Sglang {
         "{DATA}/tokenizers/gpt2"
     }
 
-    /// Returns the last line of the result file. Where there are others of batches before it, each
-    /// value is the list of theirs. The calls of an engine, and the keys of other files, are added.
+    /// Returns the keys of the result file's last line with their values; if the file has several
+    /// lines, one for each batch, each value is the list of the values of all lines. The calls of
+    /// an engine and the keys of other files are added.
     fn result(&self, files: &BTreeMap<String, String>) -> Option<(String, Map<String, Value>)> {
         let is_result = |name: &str| {
             let is_jsonl =
@@ -233,7 +234,8 @@ pub const ONE_BATCH_LINES: [&str; 20] = [
     "Input lens: ",
 ];
 
-/// Parses the lines of a result file.
+/// Parses a result file into the keys of its last line with their values; if the file has several
+/// lines, each value is the list of the values of all lines.
 fn lines(text: &str) -> Option<Map<String, Value>> {
     let text = numbers_only(text);
     let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<_>, _>>().ok()?;

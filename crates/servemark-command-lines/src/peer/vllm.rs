@@ -184,7 +184,7 @@ const PARSER: [&str; 4] = [
     "unrecognized arguments: ",
 ];
 
-/// Returns whether a flag about how tokens are chosen has a value that JSON cannot hold.
+/// Returns whether a sampling flag has a value that JSON cannot hold: an infinity or NaN.
 fn asks_for_no_number(argv: &[String]) -> bool {
     let is_of_choice = |flag: &str| CHOICE.iter().any(|start| flag.starts_with(start));
     let is_none = |value: &str| ["inf", "-inf", "nan"].contains(&value);
@@ -195,7 +195,7 @@ fn asks_for_no_number(argv: &[String]) -> bool {
     argv.windows(2).any(follows) || argv.iter().any(is_attached)
 }
 
-/// Returns whether the base URL is none.
+/// Returns whether the value of `--base-url` is not a URL.
 fn has_no_address(argv: &[String]) -> bool {
     let is_base = |flag: &str| flag.starts_with("--base") && "--base-url".starts_with(flag);
     let is_url = |value: &str| value.starts_with("http") || value.starts_with("{URL}");
@@ -206,7 +206,7 @@ fn has_no_address(argv: &[String]) -> bool {
     argv.windows(2).any(follows) || argv.iter().any(is_attached)
 }
 
-/// Beginnings of the flags about how tokens are chosen.
+/// Beginnings of the sampling flags.
 const CHOICE: [&str; 6] = ["--freq", "--min", "--pres", "--rep", "--temp", "--top"];
 
 const TIMES: [&str; 13] = [

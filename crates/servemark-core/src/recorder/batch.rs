@@ -5,7 +5,7 @@ use crate::{
     Arrival, ErrorKind, Finish, Phase, Planned, Prompt, RequestError, RequestRecord, Sample, Stamp,
 };
 
-/// What is read of each prompt's answer. Their pieces arrive in any order.
+/// Recorders of a batch, one for each prompt. Pieces of the answers may arrive in any order.
 #[derive(Debug)]
 pub(super) struct Batch {
     parts: Vec<Recorder>,

@@ -7,7 +7,7 @@
 
 use std::io::Write;
 
-/// Ends a line that holds a JSON object: appends the checksum, the closing bracket and a line feed.
+/// Ends a line that holds a JSON object: appends the checksum, the closing brace and a line feed.
 pub(super) fn seal(line: &mut Vec<u8>) {
     let bracket = line.pop();
     assert_eq!(bracket, Some(b'}'), "a line is a JSON object");

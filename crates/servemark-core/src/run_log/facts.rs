@@ -242,7 +242,8 @@ pub struct Footer {
     pub began: Option<Stamp>,
     /// When the last request of the measurement ended.
     pub ended: Stamp,
-    /// Whether the user stopped the run before its plan was done, or a part of it died.
+    /// Whether the run ended before its plan was done: the user stopped it, the engine ended, or a
+    /// thread that sends and reads was lost.
     pub interrupted: bool,
     /// The check at which all requested figures were known precisely enough, so that the run ended
     /// before its plan was done.
@@ -435,9 +436,9 @@ pub struct SimulatedParts {
     pub frontend_ns: u64,
     /// Time in the queue, until the request was served.
     pub queue_ns: u64,
-    /// Until the prompt was computed.
+    /// Time of the prompt's computation.
     pub prefill_ns: u64,
-    /// Until the prompt's key-value cache was where it was needed.
+    /// Time of the transfer of the prompt's key-value cache to where it was needed.
     pub kv_transfer_ns: u64,
 }
 

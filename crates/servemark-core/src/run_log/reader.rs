@@ -132,7 +132,7 @@ impl RunLogReader {
         self.footer.as_ref()
     }
 
-    /// Returns the lines of servers and their machines, up to the current position.
+    /// Returns the metrics of servers and their machines, up to the current position.
     pub fn telemetry(&self) -> &Telemetry {
         &self.telemetry
     }

@@ -65,7 +65,7 @@ pub struct SeriesHead {
     pub id: usize,
     /// Zero-based position of the source of the series among all sources of the log.
     pub source: usize,
-    /// Name of the quantity, alike over all engines where it is a known one.
+    /// Name of the quantity; a known quantity has one name for all engines.
     pub name: String,
     /// How readings follow each other.
     pub kind: SeriesKind,
@@ -205,7 +205,7 @@ impl Telemetry {
         }
     }
 
-    /// Returns whether nothing was read and nothing was tried.
+    /// Returns whether there are no sources and no samples.
     pub fn is_empty(&self) -> bool {
         self.sources.is_empty() && self.samples.is_empty()
     }

@@ -58,7 +58,7 @@ impl AisbenchCustomSpec {
     }
 }
 
-/// Removes what the first row does not have from all rows: AISBench makes a table of them, whose
+/// Removes from all rows the columns that the first row lacks: AISBench builds a table whose
 /// columns are those of its first row.
 fn keep_first_columns(rows: &mut [Row]) {
     let Some((first, later)) = rows.split_first_mut() else { return };

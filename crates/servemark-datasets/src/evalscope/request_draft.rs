@@ -36,8 +36,8 @@ impl Default for MaxTokens {
 }
 
 impl MaxTokens {
-    /// Returns `max_tokens` of the request that tests the connection. The generator advances only if
-    /// that request draws, which it does not before requests that are read.
+    /// Returns `max_tokens` of the request that tests the connection. The generator advances only
+    /// if `tested` is set.
     pub(super) fn begin(self, python: &mut PythonRandom) -> u32 {
         match self {
             Self::Between { least, tested: false, .. } => least,

@@ -28,8 +28,9 @@ pub struct EvalscopeWorkloadSpec {
     pub matches_outputs: bool,
     /// Names of headers that the run sends itself; recorded headers do not replace them.
     pub own_headers: Vec<String>,
-    /// If the API does not send a body as it is, what evalscope notes of each request stays in it;
-    /// the number is how many of the first requests it marks as a warm-up.
+    /// Number of first requests whose bodies are marked as warm-up, if all bodies carry evalscope's
+    /// own keys `__evalscope_…`, as with APIs that do not send bodies unchanged; `None` if bodies
+    /// have no such keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marked_warm_ups: Option<usize>,
 }

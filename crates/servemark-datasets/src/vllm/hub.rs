@@ -267,7 +267,8 @@ impl Asker<'_> {
 /// Minimum number of rows read at a time, because some may be left out.
 const FEWEST: usize = 64;
 
-/// Refuses a subset that is asked for and is not there; what has no subsets is one, named `default`.
+/// Returns an error if the requested subset does not exist. A data set without subsets counts as
+/// one named `default`.
 fn check_subset(path: &Path, name: &str) -> Result<(), DatasetError> {
     if path.is_file() || name == "default" || path.join(name).is_dir() {
         return Ok(());

@@ -165,7 +165,8 @@ fn recorded_requests_keep_their_names() {
     assert_eq!(named.collect::<Vec<_>>(), ["a"]);
 }
 
-/// evalscope does not find its notes in a request that became a part of another body.
+/// evalscope does not find its keys `__evalscope_…` in a request that became a part of another
+/// body.
 #[test]
 fn recorded_requests_within_other_bodies_keep_evalscopes_notes() {
     let mut data = EvalscopeData::from_name(EvalscopeName::WorkloadTrace);

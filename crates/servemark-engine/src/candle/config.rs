@@ -41,7 +41,8 @@ pub(super) struct Biases {
 }
 
 impl ModelConfig {
-    /// Returns a small model without trained weights, for the bundled tokenizer of 1,000 tokens.
+    /// Returns the configuration of a small model without trained weights, for the bundled
+    /// tokenizer of 1,000 tokens.
     pub(super) fn made_up() -> Self {
         Self {
             vocabulary: 1000,

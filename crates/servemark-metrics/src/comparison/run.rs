@@ -50,8 +50,8 @@ struct PlannedRequest {
 }
 
 impl PlannedRequest {
-    /// Returns whether both requests are the same, if the prompt of `other` has `more` tokens of its run
-    /// alone.
+    /// Returns whether both requests are the same except for the prefix of their run, which makes
+    /// the prompt of `other` longer by `more` tokens.
     fn is_same(&self, other: &Self, more: i64) -> bool {
         let is_due_together = match (self.due_s, other.due_s) {
             (Some(one), Some(other)) => (one - other).abs() < SAME_TIME_S,
@@ -141,7 +141,7 @@ impl ComparedRun {
     }
 
     /// Returns whether both runs sent the same requests at the same times, as far as is known. The
-    /// letters that set the prompts of a run apart may have another number of tokens in each run.
+    /// prefix that makes the prompts of a run unique may have another number of tokens in each run.
     pub(super) fn has_workload_of(&self, other: &Self) -> bool {
         let requests = || self.workload.iter().zip(&other.workload);
         let more = requests().next().map(|(one, other)| one.more_tokens(other));
@@ -238,8 +238,8 @@ fn workload(scores: &[RequestScore<'_>], is_scheduled: bool) -> Vec<PlannedReque
     scores.iter().map(planned).collect()
 }
 
-/// Largest number of tokens of the eight letters and the blank that set the prompts of a run apart,
-/// and then some.
+/// Largest difference in tokens, with a reserve, between the prefixes of eight letters and a blank
+/// that make the prompts of each run unique.
 const MOST_PREFIX_TOKENS: i64 = 16;
 
 /// Difference of due times, in seconds, below which requests of two runs are due together.

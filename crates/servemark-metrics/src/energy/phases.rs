@@ -12,9 +12,9 @@ use crate::series::Axis;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EnergyPhases {
-    /// Share of the requests that had no output yet.
+    /// Energy of the requests that had no output yet.
     pub prefill_joules: f64,
-    /// Share of the requests that had output.
+    /// Energy of the requests that had output.
     pub decode_joules: f64,
     /// Energy while no request was in flight.
     pub idle_joules: f64,

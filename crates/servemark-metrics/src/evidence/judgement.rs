@@ -279,7 +279,7 @@ fn verdict(objective: &Objective, low: f64, high: f64) -> SloVerdict {
     }
 }
 
-/// Reason why bounds are missing or wide.
+/// Reason why an objective is undecided, or why its bounds are missing or wide.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum UndecidedReason {

@@ -57,7 +57,7 @@ impl CacheRoom {
         Self { full: share(full), lacking: share(lacking), use_if_lacking, while_waiting }
     }
 
-    /// Returns whether it had no room for the next request for enough of the time.
+    /// Returns whether the cache had no room for the next request for enough of the time.
     pub(super) fn is_lacking(self) -> bool {
         self.lacking >= CAUSE
     }

@@ -11,11 +11,11 @@ use crate::statistics;
 pub(super) struct Preemptions {
     /// Number of preemptions that the server counted during the measurement.
     pub(super) count: f64,
-    /// This number over that of the answered requests.
+    /// Number of preemptions divided by the number of answered requests.
     pub(super) share_of_requests: f64,
-    /// Sum of as many of the longest pauses in answers, in seconds.
+    /// Sum of the `count` longest pauses in answers, in seconds.
     pub(super) paused_s: f64,
-    /// Share of these pauses in the time of all requests.
+    /// Share of the time of all requests that these pauses took.
     pub(super) paused_share: f64,
 }
 

@@ -32,7 +32,8 @@ impl MetricPolicy {
         }
     }
 
-    /// `AISBench` before August 2026: an answer that came whole has a first token at its end.
+    /// Returns the definitions of `AISBench` before August 2026, by which the first token of an
+    /// answer that came whole is at its end.
     pub fn aisbench_2026_06() -> Self {
         Self {
             name: "aisbench-2026-06".to_owned(),

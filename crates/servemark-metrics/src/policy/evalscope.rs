@@ -55,8 +55,8 @@ impl MetricPolicy {
         }
     }
 
-    /// Returns the definitions of evalscope 1.0.2: those of 1.7.1 with other percentiles, and the
-    /// duration begins when the request was sent that is done first.
+    /// Returns the definitions of evalscope 1.0.2: those of 1.7.1 with other percentiles, and with
+    /// a duration that begins when the request that ended first was sent.
     pub fn evalscope_1_0() -> Self {
         Self {
             name: "evalscope-1.0".to_owned(),

@@ -166,7 +166,7 @@ pub enum DurationRule {
     FirstSentToEnd,
     /// From the first sending to the last end of the requests that succeeded.
     OfSuccesses,
-    /// From when the request was sent that was done first, to when the last was done.
+    /// From when the request that ended first was sent to when the last was done.
     FirstDoneToEnd,
 }
 

@@ -1,4 +1,4 @@
-//! What a server counted, held against what this client counted.
+//! Compares what a server counted with what this client counted.
 
 use serde::Serialize;
 use servemark_core::{Phase, RequestRecord, RunLog, Stamp, Usage};
@@ -20,7 +20,7 @@ pub struct CountedTwice {
 }
 
 impl CountedTwice {
-    /// Holds the counters of a run's servers against the records. A counter is left out if the
+    /// Compares the counters of a run's servers with the records. A counter is left out if the
     /// server restarted meanwhile, if it has no reading after the last request, or if some answers
     /// were not counted.
     pub fn of(log: &RunLog) -> Vec<Self> {

@@ -1,4 +1,4 @@
-//! Goes through the samples of a log and knows the last reading of every series.
+//! Replays the samples of a log, each with the previous reading of every series.
 
 use servemark_core::{HistogramReading, Stamp, Telemetry};
 
@@ -6,13 +6,13 @@ use servemark_core::{HistogramReading, Stamp, Telemetry};
 pub(crate) enum Replayed<'a> {
     /// A source could not be read.
     Gap { source: usize, at: Stamp, reason: &'a str },
-    /// A series has a reading, which may be the one before.
+    /// A series has a reading, which repeats the previous one if it has not changed.
     Reading {
         id: usize,
         at: Stamp,
         /// The value; of a histogram, the sum of all values.
         value: f64,
-        /// The reading before it, unless a gap lies between.
+        /// Time and value of the previous reading; absent after a gap and for the first reading.
         before: Option<(Stamp, f64)>,
         histogram: Option<&'a HistogramReading>,
     },

@@ -1,4 +1,4 @@
-//! What the series of one name were like during the measurement.
+//! Summaries of the series of one name during the measurement.
 
 use std::collections::BTreeMap;
 
@@ -26,9 +26,9 @@ pub struct SeriesSummary {
 }
 
 impl SeriesSummary {
-    /// Sums up the series of a run from its first due time to its end, in the order of their names'
-    /// importance. Values of one name are added up where they are counts or rates; of shares and
-    /// other readings the mean is taken.
+    /// Summarises the series of a run from its first due time to its end, the most important names
+    /// first. Values of one name are added up where they are counts or rates; of shares and other
+    /// readings the mean is taken.
     pub fn of(log: &RunLog, series: &RunSeries) -> Vec<Self> {
         let end = log.footer().map(|footer| footer.ended);
         let end = end.or_else(|| log.measured().map(|record| record.ended).max());

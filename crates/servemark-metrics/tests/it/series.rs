@@ -165,7 +165,7 @@ fn what_a_server_counted_is_held_against_what_we_counted() {
         ("generated_tokens", 11.0, 10.0, false),
     ];
     assert_eq!(actual, expected);
-    // A server that was started again meanwhile counted no one knows what.
+    // The increase of a counter whose server restarted meanwhile is unknown.
     let mut restarted = samples;
     restarted.insert(1, values(12.0, &[(0, 0.0), (1, 0.0), (2, 0.0)]));
     assert!(CountedTwice::of(&log(telemetry(&heads, restarted))).is_empty());

@@ -19,7 +19,7 @@ pub(crate) struct Schedule {
     /// The seed of this request's own jitter.
     seed: u64,
     head_delay: Duration,
-    /// The time that everything takes to the client.
+    /// The network delay from the server to the client.
     network: Duration,
     pause: Option<(u32, Duration)>,
 }

@@ -36,7 +36,7 @@ pub(crate) struct Form {
     pub(super) is_several: bool,
     /// Which log probabilities each event reports.
     pub(super) logprobs: Option<Logprobs>,
-    /// In whose words the server's times are reported, if they are.
+    /// The engine in whose words the server's times are reported; `None` if they are not reported.
     pub(super) times: Option<TimesWords>,
     /// How the stream reports cached prompt tokens.
     pub(super) cached: CachedTokens,

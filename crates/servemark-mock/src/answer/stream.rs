@@ -27,8 +27,9 @@ pub(crate) struct Stream {
     framing: Framing,
     keep_alive: KeepAlive,
     stage: StreamState,
-    /// The number of pieces, and the number of those already sent.
+    /// The number of pieces of each choice.
     pieces: u32,
+    /// The number of pieces of each choice that were already sent.
     appended: u32,
     due: Stamp,
 }

@@ -84,8 +84,9 @@ pub(super) struct Filling {
     /// Zero-based index of the choice among all choices of all prompts.
     pub(super) index: u32,
     pub(super) prompt_tokens: u32,
-    /// The first token of the piece, and the first one after it.
+    /// The index of the first token of the piece.
     pub(super) from: u32,
+    /// The index of the first token after the piece.
     pub(super) until: u32,
     /// The number of the first event within its stream.
     pub(super) sequence: u32,

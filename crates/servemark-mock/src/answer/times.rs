@@ -44,13 +44,13 @@ impl TimesWords {
 pub(crate) struct TrueTimes {
     /// When the request was received.
     pub(crate) received: Stamp,
-    /// When it was in the queue for a place.
+    /// When the request joined the queue for a place.
     pub(crate) queued: Stamp,
-    /// When it got its place.
+    /// When the request got its place.
     pub(crate) begins: Stamp,
-    /// When its prompt was computed.
+    /// When the computation of the prompt ended.
     pub(crate) prefilled: Stamp,
-    /// How long the prompt's key-value cache moved after that.
+    /// Duration of the transfer of the prompt's key-value cache, after its computation.
     pub(crate) kv_transfer: Duration,
     /// When the first output was about to be written.
     pub(crate) first_sent: Option<Stamp>,

@@ -17,8 +17,9 @@ pub(super) struct Delivery {
     truth: OpenTruth,
     work: OpenWork,
     times: TrueTimes,
-    /// When the first output was written, and how many pieces were.
+    /// When the first output was written, if any was.
     first_sent: Option<Stamp>,
+    /// The number of pieces that were written.
     sent: usize,
     /// Number of written pieces after which the answer is preempted, if that is to come.
     preempted_at: Option<u32>,

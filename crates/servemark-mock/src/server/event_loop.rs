@@ -1,7 +1,7 @@
 //! One thread of the server: waits, reads what has arrived, sends what is due, and waits again.
 //!
-//! It shares nothing with other threads but the [`ServerState`]. A late iteration sends everything that
-//! has become due and does not move later due times.
+//! It shares nothing with other threads but the [`ServerState`]. A late iteration sends everything
+//! that has become due and does not move later due times.
 
 use std::io;
 use std::sync::Arc;

@@ -188,7 +188,7 @@ fn decoded(path: &str) -> String {
 
 const ONE_MODEL: &str = "/v1/models/";
 
-/// This server as the version of itself.
+/// Name and version of this server, reported where an engine reports its own version.
 const PROGRAM: &str = concat!("servemark-mock ", env!("CARGO_PKG_VERSION"));
 
 /// The body of vLLM's `/version` and Ollama's `/api/version`, with the version of this server: it

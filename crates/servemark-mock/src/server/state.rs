@@ -29,8 +29,8 @@ pub(super) struct ServerState {
     places: Option<Mutex<Slots>>,
     cache: Option<Mutex<PrefixCache>>,
     pub(super) work: Arc<Work>,
-    /// What the server's clock shows at the start of the machine's, in nanoseconds since the Unix
-    /// epoch.
+    /// Time on the server's clock when the machine's monotonic clock is at zero, in nanoseconds
+    /// since the Unix epoch.
     pub(super) zero_unix_ns: i128,
 }
 
@@ -101,7 +101,8 @@ impl ServerState {
         (tokens as usize).div_ceil(self.spec.cache_block_tokens.get())
     }
 
-    /// Returns the share of the memory for keys and values that is taken at `now`, if it is limited.
+    /// Returns the share of the memory for keys and values that is taken at `now`, if it is
+    /// limited.
     pub(super) fn kv_use(&self, now: Stamp) -> Option<f64> {
         let places = self.places.as_ref()?;
         places.lock().unwrap_or_else(PoisonError::into_inner).kv_use(now)

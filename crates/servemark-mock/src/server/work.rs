@@ -84,8 +84,8 @@ pub(super) struct PromptTokens {
 }
 
 impl Work {
-    /// Counts a request that arrived at `now`, is in the queue from `queued` and served from `begins`
-    /// on, and has this prompt.
+    /// Counts a request that arrived at `now`, is in the queue from `queued` and served from
+    /// `begins` on, and has this prompt.
     pub(super) fn open(
         self: &Arc<Self>,
         now: Stamp,
@@ -120,7 +120,7 @@ impl Work {
     pub(super) fn counts(&self, now: Stamp) -> WorkCounts {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         let [in_front, waiting] = ahead.counts(now);
-        // A client that left while it waited keeps its place in the line until its turn, although
+        // A client that left while it waited keeps its place in the queue until its turn, although
         // its request is no longer open; so the difference could be negative.
         let running = self.open.load(Ordering::Relaxed).saturating_sub(waiting + in_front);
         WorkCounts {

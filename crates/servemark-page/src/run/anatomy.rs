@@ -1,4 +1,4 @@
-//! What the time to the first output was made of, in the course of a run.
+//! Parts of the time to the first output over the time of a run.
 
 use servemark_core::RunLog;
 use servemark_metrics::{AnatomyFacts, RequestAnatomy, RequestPart};
@@ -7,8 +7,8 @@ use super::bins::Bins;
 use super::times::Times;
 use crate::series::{Panel, Scales};
 
-/// Returns the panel of the parts of the time to the first output, one above the other: in each part
-/// of the run the mean over the requests that were sent in it. It is absent if the server reported no
+/// Returns the stacked panel of the parts of the time to the first output: the mean of each part
+/// over the requests that were sent in each time step. It is absent if the server reported no
 /// times, or if no answer was a stream.
 pub(super) fn panel(times: &Times, log: &RunLog) -> Option<Panel> {
     if log.measured().all(|record| record.server_times.is_none()) {
@@ -50,7 +50,7 @@ pub(super) fn panel(times: &Times, log: &RunLog) -> Option<Panel> {
     Some(panel)
 }
 
-/// Returns the mean of a sum; no number if nothing was counted.
+/// Returns `sum / count`; NaN if `count` is zero.
 fn empty_or(count: f64, sum: f64) -> f64 {
     if count > 0.0 { sum / count } else { f64::NAN }
 }

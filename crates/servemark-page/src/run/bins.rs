@@ -16,7 +16,8 @@ pub(crate) struct Bins {
 }
 
 impl Bins {
-    /// Splits a time into at most `wanted` parts.
+    /// Splits a time span into parts of a round width: at most `wanted`, or one more if the span
+    /// does not begin at a multiple of the width.
     pub(crate) fn of((from, to): (f64, f64), wanted: usize) -> Self {
         let step = round_up((to - from).max(1e-6) / wanted.max(1) as f64);
         let first = (from / step).floor() * step;

@@ -127,7 +127,7 @@ pub(crate) const BOUNDED: [f64; 18] = [
 ];
 /// Number of bars of a histogram.
 const BARS: usize = 72;
-/// Part of the median below which values are in the first bar.
+/// Divisor of the median: values below the quotient are in the first bar.
 const SMALL: f64 = 50.0;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What flows through a run in the course of time: tokens, gaps between them, requests.
+//! Tokens, gaps between tokens, and requests over the time of a run.
 
 use serde_json::{Value, json};
 use servemark_core::RunLog;
@@ -9,7 +9,7 @@ use super::times::{Times, warm_up};
 use crate::pack::{pack, pack_seconds, rounded};
 use crate::series::{Panel, Scales};
 
-/// Everything that one walk over all tokens of a run finds.
+/// Output tokens by time, gaps between tokens, and the longest gap of each request.
 #[derive(Debug)]
 pub(crate) struct Flow {
     tokens: Bins,
@@ -199,9 +199,9 @@ impl GapTable {
 const CLASSES: usize = 960;
 /// Number of rows of the heat map.
 const ROWS: usize = 44;
-/// Share of the median below which differences of lengths are ignored.
+/// Divisor of the median gap: gaps shorter than the quotient share the lowest class.
 const SMALL: f64 = 20.0;
-/// Number of gaps in a part of the time from which on it has a 99th percentile.
+/// Mean number of gaps in a time step from which on the 99th percentile is drawn.
 const FEW_FOR_P99: usize = 200;
 
 /// Returns the panel of requests per second: sent and ended.
@@ -315,7 +315,8 @@ pub(crate) fn latency(
     Some(panel)
 }
 
-/// Returns the scales for values: a logarithmic one first if few of them are far above the others.
+/// Returns the scales for values: the logarithmic one first if the largest value is at least
+/// [`FAR`] times the median.
 fn scales(timed: &[(f64, f64)]) -> Scales {
     let mut values: Vec<f64> = timed.iter().map(|(_, value)| *value).collect();
     values.sort_unstable_by(f64::total_cmp);
@@ -324,7 +325,8 @@ fn scales(timed: &[(f64, f64)]) -> Scales {
     if is_even { Scales::LinearOrLog } else { Scales::LogOrLinear }
 }
 
-/// Multiple of the median from which on a value squeezes the others on an even scale.
+/// Multiple of the median from which on the largest value makes the others hard to tell apart on a
+/// linear scale.
 const FAR: f64 = 8.0;
 
 /// Returns all points, or a sample if there are more than `most`: the least and the largest in each

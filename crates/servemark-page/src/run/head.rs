@@ -76,7 +76,7 @@ impl Head<'_> {
     }
 }
 
-/// Writes how many requests of a run ended that goes on, or what a run that is over lacks.
+/// Writes the progress of a run that goes on, or how many requests a stopped run lacks.
 fn completeness(html: &mut Html, metrics: &Metrics, progress: Option<&str>) {
     if let Some(progress) = progress {
         return verdict(html, "plain", "running", progress);

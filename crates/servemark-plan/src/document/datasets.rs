@@ -123,7 +123,7 @@ fn evalscope(kind: &str) -> Value {
     }
 }
 
-/// Fields of `AisbenchSpec` that a data set has which follows another one, too.
+/// Fields of `AisbenchSpec` that are also allowed in a data set listed in `followed_by`.
 fn aisbench_fields() -> Value {
     let flag = schema_of::<bool>();
     json!({
@@ -142,12 +142,12 @@ fn aisbench_fields() -> Value {
     })
 }
 
-/// Returns the schema of a data set of AISBench that no other one follows.
+/// Returns the schema of an AISBench data set without `followed_by`.
 pub(super) fn aisbench_part() -> Value {
     with_common(aisbench_fields(), alternatives::<AisbenchData>("kind", aisbench))
 }
 
-/// Returns the schema of the data sets that follow another one: pairs of a name and a data set.
+/// Returns the schema of `followed_by`: a list of pairs of a name and a data set.
 fn followers() -> Value {
     let pair = [schema_of::<String>(), json!({"$ref": AISBENCH_PART})];
     let pair = json!({"type": "array", "prefixItems": pair, "items": false, "minItems": 2});

@@ -87,8 +87,9 @@ impl KeyPath {
         }
     }
 
-    /// Returns copies of a document in which the key has values that no two kinds of keys both
-    /// take, and that are visible in the plan where a key takes any value.
+    /// Returns two copies of a document in which the key has an unusual value: an object in one, a
+    /// text in the other. No type of value accepts both, and where any value is accepted, each
+    /// shows in the plan.
     pub(super) fn invalid_variants(&self, document: &Value) -> impl Iterator<Item = Value> {
         [json!({"\u{1}": []}), json!("\u{1}")].into_iter().map(|spoilt| {
             let mut document = document.clone();
@@ -99,8 +100,8 @@ impl KeyPath {
         })
     }
 
-    /// Returns copies of a document in which the object at this path has a further key, with the values
-    /// of [`spoilt`](Self::spoilt).
+    /// Returns copies of a document in which the object at this path has a further key, with the
+    /// values of [`invalid_variants`](Self::invalid_variants).
     pub(super) fn with_key(&self, name: &str, document: &Value) -> Vec<Value> {
         let mut document = document.clone();
         if let Some(Value::Object(fields)) = self.find_mut(&mut document) {

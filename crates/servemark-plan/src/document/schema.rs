@@ -94,7 +94,7 @@ pub(super) fn schema_of<T: DeserializeOwned>() -> Value {
     at::<T>(&mut Vec::new(), tagged)
 }
 
-/// Returns the schema of an enum that a key selects, from serde's name for it.
+/// Function that returns the schema of an internally tagged enum, from serde's name for it.
 type Tagged = fn(&str) -> Value;
 
 pub(super) fn at<T: DeserializeOwned>(path: &mut Vec<Step>, tagged: Tagged) -> Value {
@@ -168,9 +168,9 @@ fn or_null(mut schema: Value) -> Value {
     schema
 }
 
-/// Returns the schema of an enum that a key of its object selects, from serde's name for it. Its
-/// contents are not visible through `Deserialize`, so each type is asked by itself. Other values
-/// may be anything.
+/// Returns the schema of an internally tagged enum, from serde's name for it. Its contents are not
+/// visible through `Deserialize`, so each known type has an arm of its own. Other values may be
+/// anything.
 fn tagged(expected: &str) -> Value {
     match expected.strip_prefix("internally tagged enum ") {
         Some("ArrivalSpec") => alternatives::<ArrivalSpec>("process", arrivals),

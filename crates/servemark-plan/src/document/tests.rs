@@ -16,7 +16,8 @@ fn shortest() -> Value {
     })
 }
 
-/// Returns the paths of the unknown keys of a document, each with one of the known ones.
+/// Checks that a document has one fault, an unknown key at `path`, and that `known` is among the
+/// keys that are known there.
 #[track_caller]
 fn check_unknown(document: &Value, path: &str, known: &str) {
     let faults = BenchPlan::from_document(document).unwrap_err();

@@ -45,7 +45,7 @@ pub fn peak<E>(
     }
 }
 
-/// Scores as a function of values.
+/// State of a peak search: the range, and the function that scores a value.
 struct PeakSearch<'a, F> {
     range: &'a SearchRange,
     score: F,

@@ -79,7 +79,8 @@ pub struct SloTier {
 #[serde(default, deny_unknown_fields)]
 pub struct Effort {
     /// Least number of requests in a round; if absent, 1.5 times the number that the objectives
-    /// need, or 800 if the wait for a first token has a limit, plus those that are not judged.
+    /// need, but at least 800 if the wait for a first token has a limit, plus the requests that
+    /// are not judged.
     pub requests: Option<NonZeroUsize>,
     /// Least number of requests in a round for each request that may be in flight.
     pub per_place: NonZeroUsize,
@@ -320,8 +321,8 @@ fn waiting_limit_ms(objective: &Objective) -> Option<f64> {
 }
 
 const LIMITS_LONG: f64 = 30.0;
-/// Least number of judged requests of a round if the wait for a first token has a limit. Waits near a
-/// capacity are alike for many requests.
+/// Least number of judged requests of a round if the wait for a first token has a limit. Near a
+/// capacity, the waits of consecutive requests are strongly correlated.
 const FEWEST_WITH_WAITS: f64 = 800.0;
 /// Largest growth of rounds. With more, the second round would take too long.
 const MOST_GROWTH: f64 = 10.0;

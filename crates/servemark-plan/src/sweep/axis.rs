@@ -109,7 +109,8 @@ impl SweptSetting {
         }
     }
 
-    /// Refuses a path that is missing from a plan that was set along it: such a field is lost.
+    /// Refuses a field that is missing from `plan` although it was set: reading the plan dropped
+    /// it.
     pub(crate) fn refuse_unknown(&self, plan: &BenchPlan) -> Result<(), SweepError> {
         let Self::Field(path) = self else { return Ok(()) };
         let document = plan.to_json();

@@ -11,8 +11,9 @@ use super::Point;
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Isolation {
-    /// Whether each point draws with a seed of its own: the plan's seed plus the point's number. A
-    /// sweep along the seed itself keeps its seeds.
+    /// Whether each point draws with a seed of its own: the plan's seed plus the zero-based index
+    /// of the point, or of the round in an A/B comparison. A sweep along the seed itself keeps its
+    /// seeds.
     pub own_seed: bool,
     /// Whether the prompts of each point begin with a few letters that are unique to the point.
     pub prompt_salt: bool,

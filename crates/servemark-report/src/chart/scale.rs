@@ -125,7 +125,7 @@ mod tests {
         ticks(Scale::Linear, &[], &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0].map(round));
     }
 
-    /// As a step times a count is.
+    /// Rounds to a multiple of 0.2 with the rounding error of a step times a count.
     fn round(number: f64) -> f64 {
         (number / 0.2).round() * 0.2
     }

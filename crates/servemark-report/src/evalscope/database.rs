@@ -48,7 +48,7 @@ pub fn save_evalscope_database(
     Ok(connection.execute_batch("COMMIT")?)
 }
 
-/// Returns whether a body asks for a stream. By it evalscope knows failed requests.
+/// Returns whether a body asks for a stream. evalscope counts a failed request as streamed by this.
 fn asks_for_stream(body: &str) -> bool {
     let body: Option<Value> = serde_json::from_str(body).ok();
     body.is_some_and(|body| body["stream"] == true)

@@ -34,8 +34,8 @@ fn whole(number: f64) -> usize {
     number as usize
 }
 
-/// Returns whether recorded requests are a part of other bodies. evalscope then measures its warm-up,
-/// too.
+/// Returns whether recorded requests are embedded in bodies of another form. evalscope then
+/// measures its warm-up, too.
 fn is_within_a_body(args: &JsonObject) -> bool {
     let api = args.get("api").and_then(Value::as_str).unwrap_or_default();
     let has_template = args.get("query_template").is_some_and(|template| !template.is_null());

@@ -21,7 +21,7 @@ pub struct EvalscopeRates {
 }
 
 impl EvalscopeRun {
-    /// The output rates of the summary and of the workload table, if the run has both.
+    /// Returns the output rates of the summary and of the workload table, if the run has both.
     pub fn output_rates(&self) -> Option<EvalscopeRates> {
         let summary_per_s = self.numbers.get(Field::OutputRate).filter(|rate| *rate > 0.0)?;
         let workload_per_s = self.workload.overall().output;

@@ -1,4 +1,4 @@
-//! The parts of the requests' time, and what the server's clock is by ours.
+//! The parts of the requests' time, and the offset of the server's clock from the client's.
 
 use servemark_metrics::{Anatomy, PartSummary, RequestPart, ServerClock};
 
@@ -44,8 +44,8 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
     }
 }
 
-/// The parts of up to 99.9 % of the requests sum up within this many milliseconds, or the table
-/// says by how much they do not.
+/// Largest 99.9th percentile of the residual, in milliseconds, at which the table does not report
+/// the residual.
 const MOST_RESIDUAL_MS: f64 = 0.1;
 
 fn label(part: RequestPart) -> &'static str {

@@ -14,7 +14,7 @@ fn at(milliseconds: u64) -> Stamp {
     Stamp::from_nanos(milliseconds * 1_000_000)
 }
 
-/// Returns an answer with four of the `asked` tokens, ten milliseconds apart. The time to first
+/// Returns an answer with four of the `requested` tokens, ten milliseconds apart. The time to first
 /// token varies slightly between requests and is three times as long for the first sixty.
 fn answer(index: usize, requested: u32) -> RequestRecord {
     let due = index as u64 * 100;

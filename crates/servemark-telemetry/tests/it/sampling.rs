@@ -11,7 +11,7 @@ use servemark_mock::{MockServer, MockSpec};
 use servemark_telemetry::{DeviceReader, Sampler, SamplerSource, SamplerSpec};
 use servemark_testkit::{ExporterAnswer, ScriptedExporter as Exporter};
 
-/// A running sampler with what it has told.
+/// A running sampler, with the lines and the problems that it has reported.
 struct Sampling {
     sampler: Sampler,
     lines: Receiver<TelemetryLine>,
@@ -139,7 +139,7 @@ fn a_source_that_is_not_there_delays_no_other() {
     assert_eq!(gaps(&telemetry).len(), 1, "one gap that never ends");
 }
 
-/// A question ends after two seconds, and what follows does not wait for that.
+/// A reading is given up after two seconds, and the caller does not wait for that.
 #[test]
 fn a_source_that_does_not_answer_delays_nothing_that_follows() {
     let exporter = Exporter::start(|_| ExporterAnswer::Silence);

@@ -11,7 +11,7 @@ use servemark::metrics::FailureTally;
 pub(super) struct LiveFigures {
     /// The seconds of the run in which requests ended, the last [`SECONDS`] of them.
     seconds: VecDeque<Second>,
-    /// Which second of the run the first of `seconds` is.
+    /// Index of the second of the run to which the first entry of `seconds` belongs.
     first: u64,
     all: Second,
     failures: FailureTally,
@@ -130,7 +130,7 @@ impl LiveFigures {
     fn line(&self, figure: impl Fn(&Second) -> Option<f64>) -> String {
         let values: Vec<Option<f64>> = self.seconds.iter().map(figure).collect();
         let largest = values.iter().flatten().copied().fold(0.0, f64::max);
-        // A value is drawn by the highest of the bars that it reaches at least half of the way to.
+        // A value is rounded to the nearest height of a bar.
         let step = largest / (BARS.len() - 1) as f64;
         let bar = |value: f64| {
             let reached = (1..BARS.len()).filter(|height| value >= (*height as f64 - 0.5) * step);

@@ -33,7 +33,7 @@ pub(super) enum PageSource {
     RunLog(PathBuf),
 }
 
-/// How much there is of a source: of a run log its size in bytes.
+/// Path of the run log and its size in bytes when a page is made of it; none without a run log.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Extent(Option<(PathBuf, u64)>);
 
@@ -70,12 +70,12 @@ struct Page {
 }
 
 impl State {
-    /// Returns the page that answers a question, if it is there.
+    /// Returns the page that answers a request, if it has been made.
     fn ready(&self, asked: PageRequest, now: Stamp) -> Option<Arc<Page>> {
         let is_wanted = |page: &&Arc<Page>| match asked {
             _ if page.served.is_over => true,
             PageRequest::Last => false,
-            // A browser that comes anew gets no page of long ago.
+            // A new browser gets no outdated page.
             PageRequest::After(0) => now < self.due,
             PageRequest::After(version) => page.served.version > version,
         };
@@ -245,8 +245,8 @@ impl Drop for Visit<'_> {
     }
 }
 
-/// The making of a page, by one thread at a time. Threads that wait for the page go on when it
-/// ends, even by a panic.
+/// Right to make a page, which one thread has at a time. Threads that wait for the page are woken
+/// when it is dropped, also by a panic.
 struct Making<'a>(&'a Pages);
 
 impl<'a> Making<'a> {
@@ -307,7 +307,7 @@ const ENDED: [&str; 2] =
 /// Least time between two pages.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How many times as long as a page took to make, no other is made.
+/// Pause after a page, as a multiple of the time that it took to make.
 const SHARE: u32 = 10;
 
 /// Time within which a browser that follows the run asks for the next page.
@@ -316,7 +316,7 @@ const BETWEEN_QUESTIONS: Duration = Duration::from_secs(2);
 /// Longest time for which a command that is over waits for browsers.
 const LINGER: Duration = Duration::from_secs(3);
 
-/// How often a thread checks whether its browser is gone.
+/// Time between two checks of whether the browser that waits for a page is gone.
 const LOOK: Duration = Duration::from_secs(1);
 
 const SHORT: Duration = Duration::from_millis(50);

@@ -36,8 +36,8 @@ impl Refused {
     }
 }
 
-/// Reads the head of a request. A name that is not this machine's is refused: a page of another
-/// site whose name leads to this machine must not read the run.
+/// Parses the head of a request. Refuses a `Host` that is not this machine: otherwise a web site
+/// whose name resolves to this machine could read the run (DNS rebinding).
 pub(super) fn parse(head: &[u8]) -> Result<PageRequest, Refused> {
     let head = std::str::from_utf8(head).map_err(|_| Refused::Malformed)?;
     let mut lines = head.split("\r\n");

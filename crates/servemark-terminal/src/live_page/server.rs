@@ -29,8 +29,8 @@ impl Server {
         self.address
     }
 
-    /// Ends the thread that accepts connections, which the closed pages tell it to do at its next
-    /// connection.
+    /// Stops the thread that accepts connections. It checks at each connection whether the pages
+    /// are closed, so one connection is opened to wake it.
     pub(super) fn stop(&mut self) {
         let Some(accepting) = self.accepting.take() else { return };
         // If the connection fails, the thread ends with the process.
@@ -93,7 +93,7 @@ fn answer(mut stream: TcpStream, pages: &Pages) -> io::Result<()> {
     }
 }
 
-/// Reads the head of a request; `None` if it does not end in time or is too long.
+/// Reads the head of a request; `None` if the connection ends before it does, or if it is too long.
 fn read_head(stream: &mut TcpStream) -> io::Result<Option<Vec<u8>>> {
     let (mut head, mut part) = (Vec::new(), [0; 1024]);
     while head.len() < MOST_BYTES {
@@ -134,7 +134,7 @@ fn send(mut stream: &TcpStream, status: &str, kind: &str, body: &[u8]) -> io::Re
     stream.shutdown(Shutdown::Write)
 }
 
-/// Time that a browser may take to send or to take a part.
+/// Longest time for one read from a browser or one write to it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Largest head of a request.

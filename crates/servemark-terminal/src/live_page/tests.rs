@@ -18,7 +18,7 @@ fn at(ms: u64) -> Stamp {
     Stamp::ZERO + Duration::from_millis(ms)
 }
 
-/// A request that is due every 50 ms and has ten tokens.
+/// Returns the record of a request with ten tokens. Requests are due 50 ms apart.
 fn record(index: usize) -> RequestRecord {
     let sample = Sample::new("prompt", 100, 10);
     let due = 1000 + 50 * index as u64;

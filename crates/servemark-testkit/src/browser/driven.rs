@@ -68,7 +68,7 @@ pub struct Browser {
     session: Option<String>,
     calls: u64,
     events: Vec<Value>,
-    /// Beginning of the addresses that a page may ask for.
+    /// Prefix of the URLs that the page may request, if any.
     server: Option<String>,
     folder: TempDir,
 }
@@ -128,8 +128,8 @@ impl Browser {
         self.load(&format!("file://{}", file.display()), view);
     }
 
-    /// Opens the page of a server and waits until it is loaded. The page may ask that server for
-    /// more.
+    /// Opens the page of a server and waits until it is loaded. The page may request more from that
+    /// server.
     ///
     /// # Panics
     ///
@@ -211,7 +211,8 @@ impl Browser {
         self.settle();
     }
 
-    /// Moves the pointer to a part of an element's width and height.
+    /// Moves the pointer to a point in an element; `across` and `down` are shares of its width and
+    /// height.
     #[track_caller]
     pub fn hover(&mut self, selector: &str, across: f64, down: f64) {
         let place = self.place(selector, across, down);
@@ -219,7 +220,7 @@ impl Browser {
         self.settle();
     }
 
-    /// Drags the pointer from one part of an element's width to another.
+    /// Drags the pointer horizontally through an element; `from` and `to` are shares of its width.
     #[track_caller]
     pub fn drag(&mut self, selector: &str, from: f64, to: f64) {
         let (start, y) = self.place(selector, from, 0.5);
@@ -283,7 +284,8 @@ impl Browser {
         self.events.iter().filter_map(|event| fault(event, server)).collect()
     }
 
-    /// Returns the place of a part of an element on the screen, scrolled into view.
+    /// Scrolls an element into view and returns the position on the screen of a point in it;
+    /// `across` and `down` are shares of its width and height.
     #[track_caller]
     fn place(&mut self, selector: &str, across: f64, down: f64) -> (f64, f64) {
         let found = self.evaluate(&format!(
@@ -392,7 +394,8 @@ fn program() -> &'static str {
     NAMES.into_iter().find(is_there).unwrap_or_else(|| panic!("{MISSING}"))
 }
 
-/// Connects descriptors 3 and 4 to the pipes and becomes the program that follows.
+/// Shell script that connects descriptors 3 and 4 to the pipes and replaces itself by the program
+/// that follows.
 const CONNECT: &str = "to=$1 from=$2; shift 2; exec \"$@\" 3<\"$to\" 4>\"$from\"";
 
 /// How long an answer of the browser may take on a busy machine.

@@ -71,7 +71,7 @@ impl Split<'_> {
     }
 }
 
-/// What the step splits a text into.
+/// Whether the step splits a text into words or leaves it whole.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Splits {
     Words,

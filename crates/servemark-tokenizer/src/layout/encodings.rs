@@ -102,8 +102,8 @@ const ENCODINGS: [(&str, Encoding); 7] = [
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const GPT2_SPECIAL: Special = Special::At(&[("<|endoftext|>", 50_256)]);
 
-/// Words, and every digit by itself.
+/// A pattern that splits text into words and single digits.
 pub(super) const SINGLE_DIGITS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Words, and up to three digits in a row.
+/// A pattern that splits text into words and groups of up to three digits.
 const THREE_DIGITS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";

@@ -139,8 +139,8 @@ fn run_logs_of(folder: &Path) -> Result<Vec<PathBuf>, CompareError> {
     if logs.is_empty() { Err(CompareError::EmptyFolder { path: folder.into() }) } else { Ok(logs) }
 }
 
-/// Returns whether a file begins with the header of a run log, whatever white space its writer puts
-/// between the signs.
+/// Returns whether a file begins with the header of a run log. White space, which writers of JSON
+/// place differently, is ignored.
 fn is_run_log(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     fs::File::open(path)?.take(MOST_START).read_to_end(&mut start)?;

@@ -88,9 +88,11 @@ pub struct LevelFigures {
     pub requests: usize,
     /// Number of requests that failed.
     pub failed: usize,
-    /// Requests per second while all streams were in flight.
+    /// Requests per second while all streams were in flight; of the whole run if that was too
+    /// short.
     pub requests_per_s: Option<f64>,
-    /// Output tokens per second while all streams were in flight.
+    /// Output tokens per second while all streams were in flight; of the whole run if that was too
+    /// short.
     pub output_tokens_per_s: Option<f64>,
     /// Mean time to first token.
     pub ttft_ms: Option<f64>,

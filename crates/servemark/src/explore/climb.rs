@@ -93,7 +93,7 @@ impl Climb {
         }
     }
 
-    /// Takes in the figures of a measured load.
+    /// Adds the figures of a measured load.
     pub(super) fn measured(&mut self, level: &LevelFigures) {
         self.spent += level.took;
         if level.is_best {
@@ -132,8 +132,9 @@ impl Climb {
         (!is_over).then(|| (last.streams * 2).min(self.most_streams))
     }
 
-    /// Returns a number of streams between the largest load that meets the objectives and the
-    /// smallest that does not, while there is one and the effort is not spent.
+    /// Returns a number of streams between the largest load that meets the objectives and the next
+    /// larger load that was tried; absent if these are close, or if enough loads were tried
+    /// between them.
     fn between(&self) -> Option<usize> {
         let holds = |level: &&TriedLevel| level.slo == Some(SloVerdict::Holds);
         let low = self.levels.iter().filter(holds).map(|level| level.streams).max()?;
@@ -172,11 +173,11 @@ impl Climb {
     }
 }
 
-/// Share of the budget that each load of the climb gets, and the best load at the end.
+/// Share of the budget that each load of the climb gets.
 const LEVEL_SHARE: f64 = 1.0 / 15.0;
+/// Share of the budget that the longer measurement of the best load gets.
 const BEST_SHARE: f64 = 0.2;
-/// Number of loads in a row without growth that end the climb. One alone may be a bad moment of the
-/// server.
+/// Number of loads in a row without growth that end the climb. A single one may be an outlier.
 const PATIENCE: usize = 2;
 /// Factor by which the output rate must grow with twice the streams.
 const GROWTH: f64 = 1.05;

@@ -13,7 +13,7 @@ use super::passages::{self, Passages};
 use super::{ExploreSpec, ExploredServer, LevelFigures};
 use crate::{ExecuteError, Run, RunContext, Scores, execute};
 
-/// What a load is measured for.
+/// Purpose of a load.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Role {
     /// A single request that checks whether the server answers.

@@ -81,7 +81,7 @@ impl Engine {
         }
     }
 
-    /// Returns the engine that names itself as the owner of the models that it lists.
+    /// Returns the engine whose list of models has `owner` as `owned_by`.
     fn of_owner(owner: &str) -> Option<Self> {
         Some(match owner {
             "llamacpp" => Self::LlamaCpp,
@@ -162,7 +162,7 @@ pub(super) fn identify(
     server.route = ChatRoute::Completions;
     match first_answer(&mut server, spec, context)? {
         Ok(answer) => Ok(answer.of(server)),
-        // If the second route does not exist, the error of the first one tells more.
+        // If the second route does not exist, the error of the first one is more useful.
         Err(Refused { status: Some(404 | 405), .. }) => Err(chat.of(server)),
         Err(completions) => Err(completions.of(server)),
     }
@@ -235,8 +235,8 @@ fn control(target: &TargetSpec, context: &RunContext) -> Result<ServerControl, E
     Ok(ServerControl::new(target, MonotonicClock::start()))
 }
 
-/// Returns the engine and its version. A server whose list of models does not tell the engine is
-/// known by the route that only this engine has.
+/// Returns the engine and its version. If the list of models does not name the engine, it is
+/// recognised by a route that only this engine has.
 async fn engine(control: &ServerControl, known: Option<Engine>) -> (Engine, Option<String>) {
     if let Some(engine) = known {
         return (engine, version(control, engine).await);
@@ -319,7 +319,7 @@ fn first_answer(
         answered => return Ok(answered),
     };
     server.asks_usage = false;
-    // The first error tells of the request that is meant.
+    // The first error is about the request as it was intended, with `stream_options`.
     Ok(answer(server, spec, context)?.map_err(|_| refused))
 }
 

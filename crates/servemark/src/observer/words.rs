@@ -210,8 +210,8 @@ fn write_summary(
     notices.iter().try_for_each(|notice| write!(f, "\n{}", printable(notice)))
 }
 
-/// SGLang counts the rows of Mooncake's trace and reports the number of rounds of each row
-/// separately.
+/// Writes SGLang's messages about the replay of a trace. For Mooncake's trace, SGLang counts the
+/// rows and gives the number of rounds of each row separately.
 fn replaying(
     f: &mut fmt::Formatter<'_>,
     dataset: &DatasetSpec,

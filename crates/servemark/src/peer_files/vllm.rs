@@ -33,7 +33,8 @@ impl Scores<'_> {
         let place = self.vllm_place(files)?;
         let saved = self.save_vllm_at(files, place.path());
         if let (Err(_), ResultPath::Reserved(path)) = (&saved, &place) {
-            // An incomplete result would be taken for a result; the error is the one to report.
+            // An incomplete file would be taken for a result. The error of writing it is reported,
+            // not one of the removal.
             let _ = fs::remove_file(path);
         }
         saved

@@ -1,5 +1,5 @@
 //! Audits the server's prefix cache after the measurement: sends a sample of the measured prompts
-//! behind words that no cache holds, and then again, when a cache holds them.
+//! behind prefixes that no cache holds, and then again, when a cache holds them.
 //!
 //! The times to the first token of both, beside that of the measured request, show whether the
 //! measured prompts came out of a cache, also where the server reports nothing.
@@ -22,8 +22,8 @@ use crate::ExecuteError;
 use crate::observer::RunEvent;
 
 /// Sends the audit's requests with `at_once` of them in flight, about as many as the measurement
-/// had on average, so that their times can be compared. Returns what the prompts have in common with
-/// earlier ones.
+/// had on average, so that their times can be compared. Returns the lengths of the prefixes that
+/// the prompts share with earlier ones.
 pub(super) async fn audit(
     job: &Job<'_>,
     transport: &Arc<WireTransport>,
@@ -85,7 +85,7 @@ fn takes_prefix(session: &Session) -> bool {
     }
 }
 
-/// Returns the first turns of sessions, each behind a word of its own.
+/// Returns the first turns of sessions, each with a unique prefix.
 fn salted(job: &Job<'_>, places: &[usize]) -> Result<Arc<[Session]>, ExecuteError> {
     let tokenizer = (!job.plan.model.untokenized).then_some(job.prepared.tokenizer.as_ref());
     let mut sessions = Vec::with_capacity(places.len());
@@ -147,7 +147,8 @@ fn common(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// Returns what the model reads of a prompt, as bytes of which each token has about equally many.
+/// Returns the text or the token ids of a prompt as bytes. Each token has about the same number of
+/// bytes, so lengths in bytes convert to tokens.
 fn content(prompt: &Prompt) -> Vec<u8> {
     match prompt {
         Prompt::TokenIds(ids) => ids.iter().flat_map(|id| id.to_be_bytes()).collect(),

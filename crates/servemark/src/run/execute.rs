@@ -18,7 +18,8 @@ use crate::{ExecuteError, RunContext};
 
 /// Executes a plan, from waiting for the server to the closed run log, on a runtime of its own on
 /// the calling thread. For an offline engine, the warm-up plan runs in the same call, because the
-/// engine is loaded only once; the warm-up plan of a server is executed as a separate run.
+/// engine is loaded only once. The warm-up plan of a server is not executed here: the caller
+/// executes it first, as a run of its own.
 ///
 /// # Errors
 ///

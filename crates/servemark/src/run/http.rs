@@ -25,7 +25,7 @@ use super::{SentRequests, align, cache_audit, discover, facts, telemetry, warm_u
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
 
-/// What accompanies the measurement of a server.
+/// Helpers that work while a server is measured.
 pub(crate) struct Helpers<'a> {
     profilers: Profilers<'a>,
     /// The server's counters before the measurement, if it has any.
@@ -70,7 +70,8 @@ impl System for Server {
         transport.with_precise_send().map(Arc::new).map_err(ExecuteError::Target)
     }
 
-    /// The simulator and the precise sender each use a core of their own.
+    /// Returns the number of client threads. The simulator and the precise sender each use a core
+    /// of their own.
     fn shards(&self, job: &Job<'_>) -> NonZeroUsize {
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN).get();
         let others = [self.is_simulated(), job.plan.load.precise_send];

@@ -10,8 +10,9 @@ use servemark_tokenizer::TokenizerSpec;
 
 use crate::{ExecuteError, Outputs};
 
-/// Returns what stands in the way of a run as far as this machine knows it: parts of the plan that
-/// do not go together, outputs that cannot be written, and inputs that are missing. Nothing is sent.
+/// Returns the faults that would stop a run and that this machine can find by itself: settings that
+/// do not go together, outputs that cannot be written, missing inputs, and an invalid target.
+/// Nothing is sent.
 pub fn local_faults(plan: &BenchPlan) -> Vec<ExecuteError> {
     let mut faults: Vec<ExecuteError> = Vec::new();
     faults.extend(plan.check().err().map(ExecuteError::from));

@@ -95,7 +95,8 @@ impl Job<'_> {
     }
 }
 
-/// Returns the mean number of requests in flight over a span, in which they were `busy` all together.
+/// Returns the mean number of requests in flight over a span; `busy` is the sum of their times in
+/// flight.
 fn mean_in_flight(busy: Duration, span: Duration) -> NonZeroUsize {
     let span = span.as_nanos().max(1);
     let mean = (busy.as_nanos() + span / 2) / span;

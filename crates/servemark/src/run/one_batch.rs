@@ -230,6 +230,7 @@ async fn ask(plan: &BenchPlan, server: &Server) -> Result<BatchServer, ClientErr
     Ok(BatchServer::of_vllm(first.map_or(Value::Null, |name| json!({"model_name": name}))))
 }
 
-/// Maximum number of attempts to empty a cache, and the pause between them.
+/// Maximum number of attempts to empty a cache.
 const FLUSHES: u32 = 3;
+/// Pause between two attempts to empty a cache.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -18,7 +18,7 @@ use crate::observer::RunEvent;
 use crate::parts::ProvidedTransport;
 use crate::{ExecuteError, RunContext};
 
-/// What answers the requests of a transport that the program supplies.
+/// The system that is reached by a transport that the program supplies.
 pub(super) struct ProvidedSystem {
     name: String,
     transport: Arc<ProvidedTransport>,

@@ -57,7 +57,7 @@ impl MemoryLimits {
     }
 }
 
-/// What the writer thread is given.
+/// A message to the writer thread.
 #[expect(clippy::large_enum_variant, reason = "almost every entry is a record")]
 enum Entry {
     Record(RequestRecord),
@@ -297,19 +297,20 @@ impl Observer for RecordSender {
     }
 }
 
-/// Amount of data that a slow disk writes in one or two seconds and that the memory of a
-/// measuring machine has room for.
+/// Maximum size of unwritten records in bytes: a slow disk writes it in one or two seconds, and a
+/// measuring machine has memory for it.
 const MOST_BEHIND: NonZeroU64 = NonZeroU64::new(128 << 20).expect("it is not zero");
 
 /// Time for which records are gathered before they are written. Waking the writer thread for each
 /// of thousands of records per second would take CPU time from the threads that send and read.
 const GATHERING: Duration = Duration::from_millis(1);
 
-/// Space for the text of about fifteen million tokens.
+/// Default maximum size of kept answer texts in bytes: the text of about fifteen million tokens.
 const MOST_TEXT: usize = 64 << 20;
 
-/// Approximate size in bytes of a record's line without its chunks, and of each chunk.
+/// Approximate size in bytes of a record's line without its chunks.
 const LINE: usize = 512;
+/// Approximate size in bytes of a chunk in a record's line.
 const PIECE: usize = 32;
 
 #[cfg(test)]

@@ -77,9 +77,9 @@ impl Server {
         server_info.ok()
     }
 
-    /// Returns the server's counters, if the plan asks for them or for the server's times, of which
-    /// they show what is in them, and if the server has any. Most servers have none, and the run
-    /// works without them.
+    /// Returns the server's counters, if it has any and the plan asks for them or for the server's
+    /// times: the counters show which steps those times include. Most servers have none, and the
+    /// run works without them.
     pub(crate) async fn counters(&self, plan: &BenchPlan) -> Option<ServerCounters> {
         if !(plan.control.counters || plan.control.server_times) {
             return None;

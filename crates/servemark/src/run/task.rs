@@ -19,7 +19,7 @@ use crate::{ExecuteError, Live, RunContext};
 /// A run on threads of its own, as a future of its result.
 ///
 /// The future is `Send` and needs no runtime. Dropping it stops the run: requests in flight are
-/// abandoned, and nothing more is sent. Progress is told to the observer of the run's
+/// abandoned, and nothing more is sent. Progress is reported to the observer of the run's
 /// [`RunContext`], event by event and record by record.
 #[derive(Debug)]
 pub struct RunTask {
@@ -32,7 +32,7 @@ pub struct RunTask {
 /// Starts a plan on a thread of its own and returns at once. [`execute`](crate::execute()) does
 /// the same and blocks.
 ///
-/// The run also stops when the stop handle of `context` says so.
+/// The run also stops when the stop handle of `context` is raised.
 pub fn start(plan: BenchPlan, mut context: RunContext) -> RunTask {
     let stop = StopHandle::new();
     let users = std::mem::replace(&mut context.stop, stop.clone()).signal();

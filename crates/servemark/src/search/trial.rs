@@ -146,7 +146,7 @@ impl Trial {
         self.verdicts = self.tiers.iter().map(|tier| self.judged(&tier.objectives, most)).collect();
     }
 
-    /// Writes the judgement on each objective, and the growth of a backlog if no judgement tells it.
+    /// Writes the judgement on each objective, and the growth of a backlog if no judgement has it.
     pub(super) fn write_evidence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, judgement) in self.judgements.iter().enumerate() {
             write!(f, "{}{judgement}", if index == 0 { "" } else { "; " })?;

@@ -90,8 +90,8 @@ impl Stages<'_> {
         })
     }
 
-    /// Measures the cost of chunks of the same number of streams, at a chunk rate that keeps the
-    /// client busy.
+    /// Measures the cost of chunks with the requested number of streams, at a chunk rate that
+    /// keeps the client busy.
     pub(super) fn paced(&self) -> Result<Cost, ExecuteError> {
         let itl = BUSY * self.spec.streams as u32;
         self.pieces("cost of paced output", &self.paced_plan(itl), self.spec.streams)
@@ -163,8 +163,9 @@ fn cost(log: &RunLog) -> ClientCost {
     log.footer().and_then(|footer| footer.client.clone()).unwrap_or_default()
 }
 
-/// Latencies of a model that serves many streams at once.
+/// Inter-token latency of a model that serves many streams at once.
 const USUAL_ITL: Duration = Duration::from_millis(20);
+/// Time to first token of a model that serves many streams at once.
 const FIRST: Duration = Duration::from_millis(100);
 
 /// Time between two chunks of all streams together that keeps a client busy and does not yet
@@ -174,7 +175,7 @@ const BUSY: Duration = Duration::from_nanos(12_500);
 /// Number of requests in flight for loads on which this number has no effect.
 const FEW: usize = 64;
 
-/// Approximate CPU time of a chunk and of a request, without waiting; used to choose the size of
-/// a load.
+/// Approximate CPU time of a chunk, without waiting; used to choose the size of a load.
 const BARE_PIECE: Duration = Duration::from_nanos(2_500);
+/// Approximate CPU time of a request, without waiting; used to choose the size of a load.
 const BARE_REQUEST: Duration = Duration::from_micros(33);

@@ -49,9 +49,11 @@ impl fmt::Display for Fitness {
     }
 }
 
-/// Largest errors in milliseconds that are accepted; a fit machine reaches them with a thousand
+/// Largest accepted error of the p99 TTFT in milliseconds; a fit machine keeps it with a thousand
 /// streams.
 const MOST_TTFT_ERROR_MS: f64 = 1.0;
+/// Largest accepted error of the p99 ITL in milliseconds; a fit machine keeps it with a thousand
+/// streams.
 const MOST_ITL_ERROR_MS: f64 = 0.1;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The parts of requests to the simulator, held to what it really did.
+//! The parts of requests to the simulator, compared with what it really did.
 
 use std::time::Duration;
 
@@ -60,7 +60,8 @@ fn sglangs_instants_are_placed_whatever_the_clock_of_the_server_shows() {
     }
 }
 
-/// The median is held to the truth: a busy machine delays single wake-ups, which are on the way, too.
+/// Only medians are compared with the truth: a busy machine delays single wake-ups, and such a
+/// delay counts as transit.
 #[test]
 fn the_ways_through_a_network_are_placed_whatever_the_clock_of_the_server_shows() {
     for skew_ms in [5000.0, -5000.0] {
@@ -136,8 +137,8 @@ fn a_transfer_between_workers_is_a_part() {
     }
 }
 
-/// vLLM's time to first token begins at the end of the queue, and its counters show that a transfer is
-/// in it.
+/// vLLM's time to first token begins at the end of the queue; its counters show that it includes a
+/// transfer.
 #[test]
 fn a_transfer_that_the_server_does_not_tell_apart_is_no_prefill() {
     let mut mock = simulator(0.0);

@@ -35,7 +35,7 @@ pub(super) enum End {
     ProgramKilled,
 }
 
-/// All runs that are not in the words of the engine's own benchmark.
+/// All runs that do not use the command line of the engine's own benchmark.
 pub(super) const RUNS: [Run; 7] = [
     whole("at once", Submission::AtOnce),
     whole("by its own server", Submission::Served),
@@ -68,7 +68,7 @@ pub(super) fn slug(engine: &Engine, run: &str) -> String {
 
 /// Number of requests of a run.
 pub(super) const REQUESTS: usize = 16;
-/// Output tokens of an answer, by the required duration of a run.
+/// Number of output tokens of an answer in a short run.
 pub(super) const SHORT: u64 = 32;
 const MIDDLE: u64 = 128;
 const LONG: u64 = 512;

@@ -126,7 +126,7 @@ fn goal(text: &str, metric: SlaMetric) -> Result<SlaGoal, CliError> {
     Ok(goal(limit_of(limit.trim(), metric, text)?))
 }
 
-/// Makes a goal of a limit, by the sign in front of it.
+/// Constructor of a goal with a limit; the sign in front of the limit selects it.
 type Limit = fn(f64) -> SlaGoal;
 
 /// Parses a limit and converts it to the unit of the metric.

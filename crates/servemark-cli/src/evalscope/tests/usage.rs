@@ -40,8 +40,7 @@ fn refusals_are_the_peers_word_for_word() {
     }
 }
 
-/// Start of the refusals by the types of evalscope's model, which do not name the flag. One of them
-/// refuses a group of criteria that is not in a list, which is accepted here.
+/// Start of the refusals by the types of evalscope's model, which do not name the flag.
 const BY_TYPE: &str = "Input should be";
 
 #[test]

@@ -238,7 +238,7 @@ the whole environment.
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 engine not loaded, 5 too many \
 requests failed, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
 
-/// Limit a flag to one data set.
+/// Limits a flag to the data set `sharegpt`.
 const OF_SHAREGPT: Limit = Only(OfflineArgs::DATASET_NAME, &["sharegpt"]);
 const OF_RANDOM: Limit = Only(OfflineArgs::DATASET_NAME, &["random"]);
 const OF_SHARED_PREFIX: Limit = Only(OfflineArgs::DATASET_NAME, &["generated-shared-prefix"]);

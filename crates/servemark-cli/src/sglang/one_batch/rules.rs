@@ -47,12 +47,13 @@ pub(super) fn check(
     given: &ParsedCommandLine,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
-    // What belongs to no flag of the benchmark may belong to one of the server's before it.
+    // A value that no flag of the benchmark takes may belong to a flag of the server before it, but
+    // not if it is the first unknown argument.
     if given.reading.leftovers.first().is_some_and(|word| !word.starts_with('-')) {
         return Err(given.reading.unrecognized(&given.reading.leftovers));
     }
-    // A flag of the benchmark with an error in its name; flags of a server that is started, and what
-    // abbreviates them, are known to that server alone.
+    // This refuses misspelt flags of the benchmark. Flags of a started server, and abbreviations of
+    // them, are not refused, because only that server knows them.
     let is_abbreviated = |word: &String| {
         given.reading.suggested.iter().any(|flag| flag.starts_with(split_value(word).0))
     };
@@ -150,7 +151,7 @@ fn warn_of_launch(args: &OneBatchArgs, given: &ParsedCommandLine, warnings: &mut
     }
 }
 
-/// Returns what SGLang's client prints first.
+/// Returns the lines that SGLang's client prints first.
 pub(super) fn notes(args: &OneBatchArgs) -> Vec<String> {
     let note = format!(
         "NOTE: replay prompts have recorded lengths; the token-capacity skip guard assumes \

@@ -80,7 +80,7 @@ flags! { OutputArgs {
 }}
 
 impl OutputArgs {
-    /// Returns whether a command line asks for a file by which the others are named.
+    /// Returns whether a command line asks for a file from whose name the others are derived.
     pub(in crate::vllm) fn names_files(effects: &Effects<'_>) -> bool {
         [Self::SAVE_RESULT, Self::APPEND_RESULT, Self::PLOT_TIMELINE]
             .into_iter()

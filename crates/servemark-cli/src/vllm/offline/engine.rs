@@ -47,7 +47,7 @@ pub(super) fn is_on(args: &[String], switch: &str) -> bool {
     args.iter().rev().find(|arg| **arg == switch || **arg == off).is_some_and(|arg| arg == switch)
 }
 
-/// Refuses the first of them, by its name: a server has its own.
+/// Refuses the first engine flag among the arguments, because a server's engine already runs.
 pub(super) fn refuse(args: &[String]) -> Result<(), CliError> {
     match flags_of(args).next() {
         None => Ok(()),

@@ -51,7 +51,7 @@ fn put(
     spec.patience = args.patience()?;
     plan.server = ServerSpec::Engine(spec);
     plan.model.name.get_or_insert_with(|| MODEL.to_owned());
-    // That is what a server's requests go by.
+    // The served name is the model's name in requests to a server, and none are sent.
     plan.model.served_name = None;
     plan.load.warmup = WarmupSpec::of(0);
     plan.echo = JsonObject::new();

@@ -78,8 +78,8 @@ flags! { LatencyArgs {
     DISABLE_DETOKENIZE = "--disable-detokenize";
 }}
 
-/// Reads the command line of `vllm bench latency`, without the program's name. `python` is the
-/// interpreter that it named.
+/// Parses the command line of `vllm bench latency`, without the program's name. `python` is the
+/// interpreter that the command line began with, if it did.
 pub(crate) fn parse(
     python: Option<&str>,
     args: impl IntoIterator<Item = OsString>,
@@ -153,7 +153,7 @@ impl LatencyArgs {
             output_tokens: at_least(Self::OUTPUT_LEN, 1, self.output_len)?,
         };
         let measured = if self.profile { 1 } else { at_least(Self::NUM_ITERS, 1, self.num_iters)? };
-        // A negative number is none, as it is to vLLM.
+        // A negative number counts as zero, as in vLLM.
         let warm_up = at_least(Self::NUM_ITERS_WARMUP, 0, self.num_iters_warmup.max(0))?;
         Ok(Batches { spec, warm_up, measured })
     }
@@ -163,7 +163,7 @@ impl LatencyArgs {
         let mut body = sampling(self.n);
         if self.use_beam_search {
             body["use_beam_search"] = Value::from(true);
-            // Beams are the likeliest outputs; vLLM's engine draws none of them by chance.
+            // vLLM's beam search keeps the likeliest outputs and samples none.
             body["temperature"] = json!(0.0);
         }
         let args = &mut serving.args;

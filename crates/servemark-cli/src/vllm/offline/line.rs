@@ -66,7 +66,7 @@ impl<A: Parser> Line<A> {
         self.given.reading.refuse_leftovers()
     }
 
-    /// Returns whether a server is named, which is then asked. Otherwise an engine is started.
+    /// Returns whether a server is named, which is then measured. Otherwise an engine is started.
     pub(super) fn asks_server(&self) -> bool {
         asks_server(&Effects::of(&self.given))
     }
@@ -91,7 +91,7 @@ impl<A: Parser> Line<A> {
     }
 }
 
-/// Arguments of the serving benchmark with equal prompts.
+/// Arguments of the serving benchmark with the same prompts.
 #[derive(Clone)]
 pub(super) struct Serving {
     pub(super) args: VllmArgs,
@@ -204,8 +204,8 @@ pub(super) fn object<const N: usize>(members: [(&str, Value); N]) -> JsonObject 
     members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Returns the keys of every request: tokens are drawn as both commands have vLLM's engine draw
-/// them.
+/// Returns the sampling parameters of every request, with the values that both commands of vLLM
+/// give their engine.
 pub(super) fn sampling(n: i64) -> Value {
     json!({"n": n, "temperature": 1.0, "top_p": 1.0})
 }

@@ -1,4 +1,5 @@
-//! The mirrors of both commands' flags, and what becomes of their command lines.
+//! Compares the flags of both commands with recordings of vLLM's parsers, and checks what command
+//! lines become.
 
 use std::ffi::OsString;
 

@@ -112,8 +112,8 @@ flags! { ThroughputArgs {
     LORA_ASSIGNMENT = "--lora-assignment" => [Needs(Self::LORA_PATH)];
 }}
 
-/// Reads the command line of `vllm bench throughput`, without the program's name. `python` is the
-/// interpreter that it named.
+/// Parses the command line of `vllm bench throughput`, without the program's name. `python` is the
+/// interpreter that the command line began with, if it did.
 pub(crate) fn parse(
     python: Option<&str>,
     args: impl IntoIterator<Item = OsString>,
@@ -234,7 +234,7 @@ impl ThroughputArgs {
         dataset.clone_into(&mut serving.dataset.dataset_name);
         serving.request.ignore_eos = true;
         serving.request.extra_body = Some(sampling(self.n));
-        // A tokenizer of Mistral's own is none of Transformers'.
+        // Mistral's own tokenizer is not one of Transformers', so the mode auto must not select it.
         if self.callee() == Callee::Transformers {
             "hf".clone_into(&mut serving.target.tokenizer_mode);
         }
@@ -242,7 +242,7 @@ impl ThroughputArgs {
         self.spread(line, serving)
     }
 
-    /// Returns the data set: without a file only what is drawn, and that is `random`.
+    /// Returns the data set: without a file it is `random`, unless it is `prefix_repetition`.
     fn dataset(&self, given: &ParsedCommandLine) -> &str {
         let has_file = !given.value(DatasetArgs::DATASET_PATH).is_empty();
         match self.dataset_name.as_str() {
@@ -273,7 +273,7 @@ impl ThroughputArgs {
             }
             "sharegpt" => serving.corpora.sharegpt_output_len = self.output_len,
             "hf" => serving.corpora.hf_output_len = self.output_len,
-            // Without it each row says how long its output is.
+            // Without the flag, each row gives the length of its output.
             "custom_audio" if open(CorporaArgs::CUSTOM_OUTPUT_LEN) => {
                 serving.corpora.custom_output_len = -1;
             }
@@ -283,9 +283,10 @@ impl ThroughputArgs {
         Ok(())
     }
 
-    /// Returns the arguments of the warm-up: those of the run, with other prompts and fewer of them.
+    /// Returns the arguments of the warm-up: those of the run, with other prompts and fewer of
+    /// them.
     fn warm_up(&self, run: &Serving, seed: u32) -> Result<Option<Serving>, CliError> {
-        // A negative number is none, as with vLLM.
+        // A negative number counts as zero, as in vLLM.
         let requests: usize = at_least(Self::NUM_WARMUPS, 0, self.num_warmups.max(0))?;
         let mut warm_up = run.clone();
         warm_up.args.dataset.seed = i64::from(seed) + 1;

@@ -82,7 +82,7 @@ impl PlotArgs {
         let folder = folder.ok_or(CliError::Together(NO_FOLDER))?;
         let scale = |flag, name: Option<&str>| match name.filter(|name| !name.is_empty()) {
             None => Ok(Scale::Linear),
-            // vLLM finds a wrong one when it draws.
+            // vLLM detects an unknown scale only when it draws.
             Some(name) if self.dry_run => Ok(name.parse().unwrap_or(Scale::Linear)),
             Some(name) => name.parse::<Scale>().map_err(|why| CliError::setting(flag, why)),
         };

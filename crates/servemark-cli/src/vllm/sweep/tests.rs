@@ -5,7 +5,7 @@ use super::args::{ParetoArgs, PlotArgs, ServeArgs, StartupArgs, WorkloadArgs};
 use super::*;
 use crate::mirror::{mirrors, recorded};
 
-/// The peer's list, in which a flag is known by its long name.
+/// Returns the recorded flags of a sweep, each under its long name.
 fn flags(kind: &str) -> Vec<Value> {
     let mut flags =
         recorded("vllm", "flags.json")[format!("sweep {kind}")].as_array().unwrap().clone();

@@ -1,4 +1,4 @@
-//! What vLLM's Rust client has besides, as plans.
+//! Tests of the plans that the flags of vLLM's Rust client become.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What vLLM's records for `PyTorch`'s database repeat of a command line.
+//! Tests of the flags that vLLM's records for `PyTorch`'s database repeat.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::mirror::recorded;
 use crate::vllm::parse;
 
-/// The flags in the plan of a command line for which such records are asked.
+/// Returns the flags in the plan of a command line that asks for such records.
 fn ours(argv: &[String]) -> Value {
     let environment = Environment::default().with_variable("SAVE_TO_PYTORCH_BENCHMARK_FORMAT", "1");
     let parsed = parse("vllm bench serve", argv.iter().map(Into::into), &environment).unwrap();
@@ -25,8 +25,8 @@ fn flags_are_repeated_as_vllm_repeats_them() {
         let theirs = &records[0]["benchmark"]["extra_info"]["args"];
         let (ours, mut theirs) = (ours(&argv), theirs.as_object().unwrap().clone());
         theirs.shift_remove("tensor_parallel_size");
-        // A default that is whole there though the flag takes a float, and one that each process
-        // draws.
+        // vLLM's default of the first flag is an integer although the flag takes a float, and each
+        // process draws the default of the second.
         theirs["timed_trace_sec_multiplier"] = 1.0.into();
         theirs["request_id_prefix"] = ours["request_id_prefix"].clone();
         assert_eq!(ours.as_object(), Some(&theirs), "{name}");

@@ -1,4 +1,5 @@
-//! Command lines that were given to the peer's parser: what it refused, and what it read.
+//! Compares the reading of command lines with a recording of vLLM's parser: what it refused, and
+//! which values it read.
 
 use super::{expected, mirror, value};
 use crate::argparse::Flexible;

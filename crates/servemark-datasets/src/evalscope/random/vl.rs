@@ -60,8 +60,8 @@ impl EvalscopeRandomVlSpec {
         Ok(drafts)
     }
 
-    /// Builds a message from a text and the placeholders of its images. evalscope takes a text that is no
-    /// message for a list of them, and sends its first character.
+    /// Builds a message from a text and the placeholders of its images. evalscope treats a plain
+    /// text as a list of messages and sends only its first character.
     fn message(&self, prompt: &Prompt) -> Prompt {
         let turns = match prompt {
             Prompt::Messages(messages) => messages[0]["content"].clone(),

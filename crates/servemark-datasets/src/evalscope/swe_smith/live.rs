@@ -44,7 +44,8 @@ impl EvalscopeSweSmithSpec {
         })
     }
 
-    /// Returns the trajectories that are long enough, shuffled, with their drawn lengths.
+    /// Returns the trajectories that are long enough, shuffled and rotated by the data set's
+    /// offset, with their drawn lengths.
     fn candidates(
         &self,
         folder: &Path,
