@@ -113,7 +113,8 @@ fn a_grid_and_a_search_leave_their_results_in_a_folder_of_their_own() {
         let folder = TempDir::new().unwrap();
         let more: Vec<&str> = more.split_whitespace().collect();
         let output = run(&folder, &[&SMALL[..7], &more].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        // A search on a busy machine may stay undecided.
+        assert!(matches!(output.status.code(), Some(0 | 6)), "{}", text(&output.stderr));
         assert_eq!(names(folder.path()), ["servemark-results"]);
         let kept = names(&results(&folder));
         for name in ["report.html", "summary.json", "sweep.json"] {
