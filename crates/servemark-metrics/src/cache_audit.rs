@@ -103,7 +103,7 @@ impl CacheAudit {
         let by_cache = times(|it| it.cold - it.warm);
         let in_run = times(|it| it.cold - it.measured);
         let over_warm = times(|it| it.measured - it.warm);
-        let cold_ms = median(times(|it| it.cold));
+        let cold_ms = statistics::median_of(times(|it| it.cold));
         let shift = |differences: &[f64]| signed_rank(differences, CONFIDENCE);
         let finding = match (shift(&by_cache), shift(&in_run), shift(&over_warm)) {
             _ if triples.len() < FEWEST => CacheFinding::TooFew,
@@ -129,8 +129,8 @@ impl CacheAudit {
         Some(Self {
             prompts: triples.len(),
             cold_ms,
-            warm_ms: median(times(|it| it.warm)),
-            measured_ms: median(times(|it| it.measured)),
+            warm_ms: statistics::median_of(times(|it| it.warm)),
+            measured_ms: statistics::median_of(times(|it| it.measured)),
             saved_by_cache: shift(&by_cache).map(SavedTime::of),
             saved_in_run: shift(&in_run).map(SavedTime::of),
             finding,
@@ -168,11 +168,6 @@ fn share(triples: &[Triple]) -> Option<(f64, [f64; 2])> {
     let low = within(share.low * by_cache.shift / by_cache.high);
     let high = within(share.high * by_cache.shift / by_cache.low);
     Some((within(share.value), [low, high]))
-}
-
-fn median(mut times: Vec<f64>) -> Option<f64> {
-    times.sort_unstable_by(f64::total_cmp);
-    statistics::median(&times)
 }
 
 fn triples(log: &RunLog) -> Vec<Triple> {

@@ -27,6 +27,12 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     by_rank::median(sorted.len(), &mut |rank| sorted[rank])
 }
 
+/// Returns the median of a sample in any order; absent for an empty one.
+pub(crate) fn median_of(mut sample: Vec<f64>) -> Option<f64> {
+    sample.sort_unstable_by(f64::total_cmp);
+    median(&sample)
+}
+
 /// Returns a percentile of a sorted sample, interpolated linearly between neighbours; absent for an
 /// empty sample.
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {

@@ -4,7 +4,7 @@ use servemark_core::{RequestRecord, RunLog};
 
 use crate::seconds::seconds_between;
 use crate::series::counter_increase;
-use crate::statistics;
+use crate::statistics::median_of;
 
 /// Requests that were put back into the queue while their answers were generated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,16 +45,11 @@ impl Preemptions {
 /// Returns the median over the answers of the median gap between their pieces, in seconds. Most
 /// answers are not preempted, or not for most of their gaps.
 fn usual_gap_s(answered: &[&RequestRecord]) -> f64 {
-    let of_record = |record: &&RequestRecord| median(gaps_s(record).collect());
-    median(answered.iter().filter_map(of_record).collect()).unwrap_or_default()
+    let of_record = |record: &&RequestRecord| median_of(gaps_s(record).collect());
+    median_of(answered.iter().filter_map(of_record).collect()).unwrap_or_default()
 }
 
 fn gaps_s(record: &RequestRecord) -> impl Iterator<Item = f64> + '_ {
     let (earlier, later) = (record.deltas.rows(), record.deltas.rows().skip(1));
     earlier.zip(later).map(|(one, next)| seconds_between(one.at, next.at))
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    statistics::median(&values)
 }
