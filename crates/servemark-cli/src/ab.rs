@@ -17,7 +17,7 @@ use crate::number::some_time;
 use crate::own::parse_command;
 use crate::parsed::Parsed;
 use crate::python;
-use crate::results_folder::{ResultsFolder, usual_folder};
+use crate::results_folder::ResultsFolder;
 use crate::sglang::NAMES_SERVER;
 use crate::sweep::identity;
 use crate::until::{Targets, targets};
@@ -157,7 +157,7 @@ pub(crate) fn parse_ab(
     Ok(AbRuns {
         spec: spec.isolated(isolation).known_as(identity),
         first,
-        folder: folder(args.common.out, environment),
+        folder: ResultsFolder::named_or_usual(args.common.out, environment),
         commands: [args.a_command, args.b_command],
         store: None,
         json: args.common.json,
@@ -180,7 +180,7 @@ pub(crate) fn parse_noise(
     Ok(AbRuns {
         spec: spec.isolated(isolation).known_as(identity),
         first,
-        folder: folder(args.common.out, environment),
+        folder: ResultsFolder::named_or_usual(args.common.out, environment),
         commands: [None, None],
         store: args.store.or_else(|| environment.noise_file()),
         json: args.common.json,
@@ -247,10 +247,6 @@ fn with_cool_down(isolation: Isolation, common: &CommonArgs) -> Result<Isolation
     let rest =
         common.cool_down.map(|seconds| some_time(CommonArgs::COOL_DOWN, seconds)).transpose()?;
     Ok(isolation.with_cool_down(rest.unwrap_or_default()))
-}
-
-fn folder(given: Option<PathBuf>, environment: &Environment) -> ResultsFolder {
-    given.map_or_else(|| usual_folder(environment), ResultsFolder::Named)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::number::refused;
 use crate::own::{ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, parse_command};
 use crate::python;
 use crate::rerun::credentials;
-use crate::results_folder::{ResultsFolder, usual_folder};
+use crate::results_folder::ResultsFolder;
 use crate::score::{Objectives, objectives};
 
 /// Measure a server of which only the address is known, in about a minute
@@ -216,10 +216,7 @@ impl LoadArgs {
             most_streams: self.max_streams,
             seed: self.seed,
             tolerated_failures: OWN_TOLERANCE,
-            folder: self
-                .out
-                .clone()
-                .map_or_else(|| usual_folder(environment), ResultsFolder::Named),
+            folder: ResultsFolder::named_or_usual(self.out.clone(), environment),
             json: self.json,
             full: self.display.full,
             quiet: self.display.quiet,

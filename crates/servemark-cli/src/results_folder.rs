@@ -22,6 +22,11 @@ pub enum ResultsFolder {
 }
 
 impl ResultsFolder {
+    /// Returns the folder that the user names, else the usual one.
+    pub(crate) fn named_or_usual(named: Option<PathBuf>, environment: &Environment) -> Self {
+        named.map_or_else(|| usual_folder(environment), Self::Named)
+    }
+
     /// Returns the path of the folder, without the number that it may get.
     pub fn path(&self) -> &Path {
         match self {

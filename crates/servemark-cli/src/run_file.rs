@@ -14,7 +14,7 @@ use crate::own::{DisplayArgs, OWN_TOLERANCE, StoppingArgs, parse_command};
 use crate::parsed::Parsed;
 use crate::plan_file::{PlanFormat, Setting, plan_of, read};
 use crate::rerun::credentials;
-use crate::results_folder::{ResultsFolder, usual_folder};
+use crate::results_folder::ResultsFolder;
 use crate::score::{Objectives, objectives};
 
 /// Run what a file describes
@@ -107,7 +107,7 @@ pub(crate) fn parse(
     let mut faults = Vec::new();
     let mut shows_tables = args.display.full;
     let parsed = parsed(&args, environment, &mut shows_tables, &mut faults);
-    let folder = args.out.map_or_else(|| usual_folder(environment), ResultsFolder::Named);
+    let folder = ResultsFolder::named_or_usual(args.out, environment);
     let gates = args.gates.in_environment(environment);
     let DisplayArgs { quiet, live, .. } = args.display;
     let (file, json) = (args.file, args.json);
