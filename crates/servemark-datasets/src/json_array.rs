@@ -38,13 +38,9 @@ pub(crate) fn read<T: Send>(
 
 /// Returns an error if a file does not begin as an array. A file that cannot be read passes.
 pub(crate) fn check_beginning(path: &Path) -> Result<(), DatasetError> {
-    let mut block = Vec::new();
-    let read =
-        File::open(path).and_then(|file| file.take(text_file::BEGINNING).read_to_end(&mut block));
+    let Some(block) = text_file::first_bytes(path) else { return Ok(()) };
     let mut splitter = Splitter::default();
-    if read.is_ok() {
-        splitter.feed(&block);
-    }
+    splitter.feed(&block);
     match splitter.stage {
         ArrayState::Broken(Fault { line, reason }) => Err(text_file::malformed(path, line, reason)),
         _ => Ok(()),

@@ -29,10 +29,8 @@ pub(crate) struct Beginning {
 
 /// Reads the beginning of a file as UTF-8 text. Returns `None` if it cannot be read.
 pub(crate) fn beginning(path: &Path) -> Result<Option<Beginning>, DatasetError> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes));
-    let Ok(length) = read else { return Ok(None) };
-    let is_cut = length as u64 == BEGINNING;
+    let Some(mut bytes) = first_bytes(path) else { return Ok(None) };
+    let is_cut = bytes.len() as u64 == BEGINNING;
     let end = match str::from_utf8(&bytes) {
         // The last character may be cut, too.
         Err(error) if is_cut && error.error_len().is_none() => error.valid_up_to(),
@@ -42,8 +40,15 @@ pub(crate) fn beginning(path: &Path) -> Result<Option<Beginning>, DatasetError> 
     text_of(path, bytes).map(|text| Some(Beginning { text, is_cut }))
 }
 
+/// Reads the first bytes of a file; `None` if it cannot be read.
+pub(crate) fn first_bytes(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes)).ok()?;
+    Some(bytes)
+}
+
 /// Number of bytes that show how a file begins.
-pub(crate) const BEGINNING: u64 = 4096;
+const BEGINNING: u64 = 4096;
 
 /// Returns the non-blank lines with their one-based numbers, stripped of surrounding whitespace.
 ///
