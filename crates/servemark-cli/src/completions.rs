@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Command, Parser};
+use clap::{Command, CommandFactory, Parser};
 use clap_complete::Shell;
 
 use crate::error::{CliError, UsageError};
@@ -52,7 +52,7 @@ pub(crate) fn parse_man(args: impl Iterator<Item = OsString>) -> Result<String, 
 pub(crate) fn whole() -> Command {
     let vllm = Command::new("vllm").about("vLLM's benchmark commands, same command lines");
     let bench = Command::new("bench").about("Benchmarks");
-    let serve = vllm::clap_command().name("serve");
+    let bench = bench.subcommands(vllm::bench_commands());
     let evalscope = Command::new("evalscope").about("EvalScope's benchmark, same command line");
     let whole = explore::clap_command().name("servemark").version(env!("CARGO_PKG_VERSION"));
     #[cfg(feature = "engine")]
@@ -63,17 +63,19 @@ pub(crate) fn whole() -> Command {
         sglang::embedding::clap_command().name("bench-embedding"),
         sglang::clap_command().name("bench-serving"),
         compare::clap_command(),
+        CompletionsArgs::command(),
         explore::demo_command(),
         selftest::clap_command().name("doctor"),
         export::clap_command(),
         evalscope.subcommand(evalscope::clap_command().name("perf")),
+        ManArgs::command(),
         ab::noise_command(),
         rerun::clap_command(),
         run_file::clap_command(),
         schema::clap_command(),
         score::clap_command(),
         selftest::clap_command(),
-        vllm.subcommand(bench.subcommand(serve)),
+        vllm.subcommand(bench),
     ])
 }
 

@@ -88,6 +88,36 @@ pub enum Invocation {
     VllmSweep(Box<SweepCommand>),
 }
 
+impl Invocation {
+    /// Returns whether standard output gets one document of JSON and no other text.
+    pub fn prints_document(&self) -> bool {
+        match self {
+            Self::Ab(runs) | Self::Noise(runs) => runs.json && runs.first.plan_only.is_none(),
+            Self::Aisbench(tasks) => {
+                tasks.tasks.first().is_some_and(|task| task.parsed.prints_document())
+            }
+            Self::Bench(parsed) | Self::DryRun(parsed) => parsed.prints_document(),
+            Self::Compare(args) => args.json,
+            Self::Evalscope(runs) => runs.first.prints_document(),
+            Self::Explore(args) => args.json,
+            Self::Export(args) => args.json,
+            Self::Offline(offline) => offline.run.prints_document(),
+            Self::OneBatch(bench) => bench.common.prints_document(),
+            Self::Rerun(rerun) => rerun.prints_document(),
+            Self::Run(run) => run.parsed.as_ref().is_some_and(Parsed::prints_document),
+            Self::Score(args) => args.json,
+            Self::Selftest(args) => args.json,
+            Self::Series(series) => series.first.prints_document(),
+            Self::SloSearch(runs) => runs.first.prints_document(),
+            Self::Sweep(sweep) => sweep.points.first().is_some_and(Parsed::prints_document),
+            Self::SweepRuns(runs) => runs.first.prints_document(),
+            Self::Text(_) => false,
+            Self::TextSlices(slices) => slices.json,
+            Self::VllmSweep(command) => command.prints_document(),
+        }
+    }
+}
+
 /// Parses the arguments that follow the program's name.
 ///
 /// ```
@@ -112,6 +142,7 @@ pub fn parse(
     if name == "help" && !args.is_empty() {
         return parse(args.into_iter().chain(["--help".into()]), environment);
     }
+    schema::refuse_document(&name, &args)?;
     let args = args.into_iter();
     if command.is_empty() || explore::is_address(&command) || is_flag(&command) {
         let first = Some(command).filter(|command| !command.is_empty());
@@ -403,50 +434,54 @@ const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 const HELP: &str = "\
 Measure LLM inference.
 
-usage: servemark [URL] [OPTIONS]          explore a server: servemark http://127.0.0.1:8000
-       servemark COMMAND [OPTIONS]        put servemark in front of the command you already run
+usage: servemark [URL] [OPTIONS]      explore a server, in about a minute
+       servemark COMMAND [OPTIONS]    prefix the command that you run today
 
-Commands:
-  python -m sglang.bench_serving ...      SGLang's serving benchmark
-  python -m sglang.benchmark.serving ...  SGLang's serving benchmark by its newer name
-  python -m sglang.benchmark.offline_throughput ...
-                                          SGLang's benchmark of an engine without a server
-  python -m sglang.benchmark.one_batch_server ...
-                                          SGLang's benchmark of batches, each sent as one request
-  python -m sglang.benchmark.steady_state_serving ...
-                                          SGLang's serving benchmark, with its steady part apart
-  vllm bench serve ...                    vLLM's serving benchmark
-  vllm bench throughput ...               vLLM's benchmark with all requests at once
-  vllm bench latency ...                  vLLM's benchmark of one batch after the other
-  vllm bench sweep ...                    vLLM's sweeps and their plots
-  python -m vllm.benchmarks.datasets.create_txt_slices_dataset ...
-                                          vLLM's program that cuts a text into prompts
-  evalscope perf ...                      evalscope's serving benchmark
-  ais_bench ... -m perf                   AISBench's performance mode
-  bench-offline ...                       benchmark an engine without a server: candle, sglang, vllm
-  bench-serving ...                       benchmark a server, with SGLang's flags and further ones
-  bench-embedding ...                     benchmark embeddings and rankings: one run, or a grid
-  compare BEFORE AFTER ...                show what changed from one result to another
-  ab --a URL --b URL -- ...               measure two servers in turn until their difference is known
-  noise URL -- ...                        measure how far equal runs differ
-  rerun RUNLOG ...                        repeat a finished run on its server or another one
-  run FILE ...                            run a plan from a file in TOML, YAML or JSON
-  export RUNLOG --parquet DIR             write the requests and tokens of a run as tables
-  schema NAME                             print the JSON Schema of plans, or of what --json prints
-  score RUNLOG ...                        print the figures of a finished run
-  selftest ...                            measure how accurate this machine is as a client
-  doctor ...                              another name of selftest
-  demo                                    explore the bundled simulator, without any server
-  completions SHELL                       print completions for bash, zsh, fish, powershell or elvish
-  man                                     print the manual page
+Servers and runs:
+  run FILE                            run a plan from a TOML, YAML or JSON file
+  rerun RUNLOG                        repeat a finished run, or on another server
+  bench-serving                       benchmark a server with SGLang's flags
+  bench-embedding                     benchmark embeddings and rankings
+  bench-offline                       benchmark an engine without a server
+  ab --a URL --b URL -- FLAGS         measure two servers in turn
+  noise URL -- FLAGS                  measure the spread between equal runs
+  demo                                explore the bundled simulator
+  doctor, selftest                    measure how accurate this machine is
 
-The commands of other benchmarks take the command lines of those benchmarks.
-servemark COMMAND --help tells more. The options of servemark [URL] are --duration, --slo, --model,
---header, --out, --json and those of connections; `servemark demo --help` lists most of them.
+Results:
+  score RUNLOG                        print the figures of a finished run
+  compare BEFORE AFTER                print what changed between results
+  export RUNLOG                       write a run in formats of other programs
+  schema NAME                         print a JSON Schema
+  completions SHELL, man              print completions, or the manual page
+
+Commands of other clients, with their command lines:
+  python -m sglang.bench_serving      SGLang's serving benchmark, which is also
+                                      sglang.benchmark.serving
+  python -m sglang.benchmark.offline_throughput
+                                      of an engine without a server
+  python -m sglang.benchmark.one_batch_server
+                                      of batches, each sent as one request
+  python -m sglang.benchmark.steady_state_serving
+                                      with a report of the steady part
+  vllm bench serve                    vLLM's serving benchmark
+  vllm bench throughput               all requests at once
+  vllm bench latency                  one batch after the other
+  vllm bench sweep                    servers in several settings, and plots
+  python -m vllm.benchmarks.datasets.create_txt_slices_dataset
+                                      cuts a text into prompts
+  evalscope perf                      evalscope's serving benchmark
+  ais_bench ... -m perf               AISBench's performance mode
 
 Options:
-  -h, --help     Print this
-      --version  Print the version
+  -h, --help       Print this; servemark URL --help lists the options of an
+                   exploration, servemark COMMAND --help those of a command
+      --version    Print the version
+
+Examples:
+  servemark gpu-box:8000
+  servemark gpu-box:8000 --slo 'ttft:p90<500ms' --json
+  servemark vllm bench serve --model m --num-prompts 100
 ";
 
 #[cfg(test)]

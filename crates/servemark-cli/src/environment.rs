@@ -194,6 +194,11 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Returns the number of columns that the variable `COLUMNS` gives, if it does.
+    pub fn columns(&self) -> Option<usize> {
+        self.variable("COLUMNS")?.parse().ok().filter(|columns| *columns > 0)
+    }
+
     /// Returns the settings of the hubs from which tokenizers and data sets are downloaded.
     pub(crate) fn hub(&self) -> HubSettings {
         HubSettings::from_variables(|name| self.variable(name).map(str::to_owned))
@@ -293,8 +298,9 @@ impl fmt::Debug for Environment {
 }
 
 /// Names of the variables that are read, except those of the hubs.
-const VARIABLES: [&str; 7] = [
+const VARIABLES: [&str; 8] = [
     "API_KEY",
+    "COLUMNS",
     "GITHUB_ACTIONS",
     "GITHUB_STEP_SUMMARY",
     "OPENAI_API_KEY",

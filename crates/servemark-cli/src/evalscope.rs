@@ -162,11 +162,12 @@ fn understand(
     let all = resolved.number.iter().map(|number| number.unsigned_abs()).sum();
     let (debug, grace) = (args.client.debug, args.stopping.grace);
     let tracked = args.client.enable_progress_tracker.then_some(all);
+    let (json, full) = (args.asking.json, args.judging.is_full());
     let planner = Planner::new(args, resolved, given, environment)?;
     let plans = planner.sweep(search.as_ref())?;
     let plan = plans[0].plan.clone();
     let first = Parsed::new(plan, credentials, environment, grace);
-    let first = Parsed { progress, plan_only, warnings, ..first };
+    let first = Parsed { progress, plan_only, json, full, warnings, ..first };
     let task = match search {
         Some(search) => EvalscopeTask::Search(search),
         None => EvalscopeTask::Runs(planner.spec(plans)?),

@@ -26,6 +26,9 @@ pub struct ExportArgs {
     /// existing files are replaced
     #[arg(long, value_name = "DIR", required = true)]
     pub parquet: PathBuf,
+    /// Print one document of JSON with the written files
+    #[arg(long)]
+    pub json: bool,
     /// Leave damaged lines out; they are an error otherwise
     #[arg(long)]
     pub skip_damaged: bool,

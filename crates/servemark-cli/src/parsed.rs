@@ -35,6 +35,9 @@ pub struct Parsed {
     pub folder: Option<ResultsFolder>,
     /// Whether one document of JSON is printed in place of the tables.
     pub json: bool,
+    /// Whether Servemark's own table is printed whole: with `--full`, and if the command line names
+    /// tables. Otherwise a summary is printed.
+    pub full: bool,
     /// Language of the plan if it is only printed and not run.
     pub plan_only: Option<PlanFormat>,
     /// Warnings for the user, shown before the run.
@@ -61,10 +64,17 @@ impl Parsed {
             progress: true,
             folder: None,
             json: false,
+            full: false,
             plan_only: None,
             warnings: Vec::new(),
             peer_arguments: None,
         }
+    }
+
+    /// Returns whether the command prints one document of JSON. A plan that is only printed is in a
+    /// language of its own.
+    pub fn prints_document(&self) -> bool {
+        self.json && self.plan_only.is_none()
     }
 
     /// Puts the log of the run into the folder of the results, unless the command line or the

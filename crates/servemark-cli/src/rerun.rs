@@ -130,6 +130,12 @@ impl Rerun {
         self.folder.as_ref().filter(|_| self.plan_only.is_none())
     }
 
+    /// Returns whether one document of JSON is printed. A plan that is only printed is in a language
+    /// of its own.
+    pub fn prints_document(&self) -> bool {
+        self.json && self.plan_only.is_none()
+    }
+
     /// Returns the new run, from the header of the finished run's log, with its results in `folder`
     /// if there is one.
     pub fn parsed(&self, header: &Header, folder: Option<&Path>) -> Result<Parsed, CliError> {

@@ -44,7 +44,7 @@ pub(crate) fn usual_folder(environment: &Environment) -> ResultsFolder {
 /// Folder in which each command of Servemark's own makes a folder of its results.
 const RESULTS: &str = "servemark-results";
 
-/// Flags about the results of a run: their folder, and one document in place of the tables.
+/// The flag about the folder of a run's results.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(crate) struct ResultsArgs {
@@ -52,14 +52,10 @@ pub(crate) struct ResultsArgs {
     /// bench-offline make servemark-results/DATE_TIME if --run-log and --no-run-log are not given
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print one document of JSON in place of the tables
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 flags! { ResultsArgs {
     OUT = "--out";
-    JSON = "--json";
 }}
 
 impl ResultsArgs {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use serde_json::Value;
-use servemark_plan::{Layout, SloSpec};
+use servemark_plan::{BenchPlan, Layout, SloSpec};
 
 use crate::environment::Environment;
 use crate::error::UsageError;
@@ -80,8 +80,6 @@ pub struct FileRun {
     pub faults: Vec<String>,
     /// Folder of the results.
     pub folder: ResultsFolder,
-    /// Whether one document of JSON is printed in place of the tables.
-    pub json: bool,
     /// Whether the tables are printed, and not only a summary: with `--full`, and if the file names
     /// tables.
     pub shows_tables: bool,
@@ -105,45 +103,48 @@ pub(crate) fn parse(
 ) -> Result<FileRun, UsageError> {
     let args: RunFileArgs = parse_command("servemark run", args)?;
     let mut faults = Vec::new();
-    let mut shows_tables = args.display.full;
-    let parsed = parsed(&args, environment, &mut shows_tables, &mut faults);
-    let folder = ResultsFolder::named_or_usual(args.out, environment);
-    let gates = args.gates.in_environment(environment);
-    let DisplayArgs { quiet, live, .. } = args.display;
-    let (file, json) = (args.file, args.json);
-    Ok(FileRun { file, parsed, faults, folder, json, shows_tables, quiet, live, gates })
-}
-
-/// Returns the run, or `None` if its plan cannot be read. Adds all faults to `faults`, and sets
-/// `shows_tables` if the file names tables.
-fn parsed(
-    args: &RunFileArgs,
-    environment: &Environment,
-    shows_tables: &mut bool,
-    faults: &mut Vec<String>,
-) -> Option<Parsed> {
     let credentials = credentials(&args.header, environment)
         .map_err(|error| faults.push(error.to_string()))
         .unwrap_or_default();
+    let document = document(&args, environment, &mut faults);
+    let names_tables =
+        document.as_ref().is_some_and(|file| file.pointer("/scoring/layouts").is_some());
+    let shows_tables = args.display.full || names_tables;
+    let plan = document.and_then(|document| plan(&args, document, &mut faults));
+    let parsed = plan.map(|plan| Parsed {
+        json: args.json,
+        plan_only: args.plan_only.then_some(args.plan_format),
+        ..Parsed::new(plan, credentials, environment, args.stopping.grace)
+    });
+    let folder = ResultsFolder::named_or_usual(args.out, environment);
+    let gates = args.gates.in_environment(environment);
+    let DisplayArgs { quiet, live, .. } = args.display;
+    Ok(FileRun { file: args.file, parsed, faults, folder, shows_tables, quiet, live, gates })
+}
+
+/// Returns the content of the file with the values of `--set`, or `None` if it cannot be read. Adds
+/// all faults to `faults`.
+fn document(
+    args: &RunFileArgs,
+    environment: &Environment,
+    faults: &mut Vec<String>,
+) -> Option<Value> {
     let mut document = read(&args.file, environment)
         .map_err(|why| faults.push(format!("{} {why}", path_text(&args.file))))
         .ok()?;
     faults.extend(args.set.iter().filter_map(|setting| setting.apply(&mut document).err()));
-    *shows_tables |= document.pointer("/scoring/layouts").is_some();
+    Some(document)
+}
+
+/// Returns the plan of a file's content, or `None` if it is none. Adds all faults to `faults`.
+fn plan(args: &RunFileArgs, mut document: Value, faults: &mut Vec<String>) -> Option<BenchPlan> {
     with_own_defaults(&mut document);
-    let mut plan = match plan_of(&document) {
-        Ok(plan) => plan,
-        Err(found) => {
-            faults.extend(found);
-            return None;
-        }
-    };
+    let mut plan = plan_of(&document).map_err(|found| faults.extend(found)).ok()?;
     if !args.slo.is_empty() {
         let objectives = args.slo.iter().flat_map(|list| list.0.iter().copied());
         plan.scoring.slo = Some(SloSpec::new(objectives));
     }
-    let parsed = Parsed::new(plan, credentials, environment, args.stopping.grace);
-    Some(Parsed { plan_only: args.plan_only.then_some(args.plan_format), ..parsed })
+    Some(plan)
 }
 
 /// Sets what commands of Servemark's own do differently from the peers, unless the file says it.

@@ -27,6 +27,9 @@ pub struct ScoreArgs {
     /// verdicts on the run and on the client, and objectives
     #[arg(long, conflicts_with = "tables")]
     pub json: bool,
+    /// Print Servemark's own table whole, and not only a summary; a --layout does so too
+    #[arg(long)]
+    pub full: bool,
     /// How the run is scored.
     #[command(flatten)]
     pub how: ScoringArgs,
@@ -109,6 +112,13 @@ pub struct ScoringArgs {
     /// Show in SGLang's table how many prompt tokens came from a prefix cache
     #[arg(long)]
     pub cache_report: bool,
+}
+
+impl ScoreArgs {
+    /// Returns whether Servemark's own table is printed whole.
+    pub fn is_full(&self) -> bool {
+        self.full || !self.how.tables.is_empty()
+    }
 }
 
 impl ScoringArgs {

@@ -69,7 +69,6 @@ pub fn parse(
     let mut parsed = understand(&args, &given, environment).map_err(refuse)?;
     let output = &mut parsed.plan.output;
     parsed.folder = args.results.folder(&args.run, None, output).map_err(refuse)?;
-    parsed.json = args.results.json;
     if names_nothing {
         parsed.warnings.push(NAMES_NOTHING.to_owned());
     }
@@ -103,8 +102,9 @@ fn understand(
     let credentials = server::credentials(args, backend, environment, &mut warnings)?;
     let plan = plan(args, backend, environment, &mut warnings)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
+    let full = args.run.judging.is_full();
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
-    Ok(Parsed { progress, plan_only, warnings, ..parsed })
+    Ok(Parsed { progress, plan_only, json: args.run.asking.json, full, warnings, ..parsed })
 }
 
 fn plan(

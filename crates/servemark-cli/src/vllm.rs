@@ -39,6 +39,8 @@ use servemark_plan::BenchPlan;
 
 use self::args::{OutputArgs, PEER, VllmArgs};
 pub use self::series::{Purpose, Series};
+#[cfg(test)]
+pub(crate) use self::slices::clap_command as slices_command;
 pub use self::slices::{TextSlices, text_slices};
 use self::sweep::SweepCommand;
 use crate::argparse::{Flag, Flexible, ParsedCommandLine, texts, with_config};
@@ -68,9 +70,17 @@ pub(crate) enum VllmCommand {
     Sweep(Box<SweepCommand>),
 }
 
-/// Returns the command with its flags, for completions.
-pub(crate) fn clap_command() -> clap::Command {
-    VllmArgs::whole_command("servemark vllm bench serve")
+/// Returns the commands of `vllm bench` with their flags, for completions.
+pub(crate) fn bench_commands() -> [clap::Command; 4] {
+    let sweep = clap::Command::new("sweep").about("Measure servers in several settings");
+    [
+        VllmArgs::whole_command("servemark vllm bench serve").name("serve"),
+        offline::throughput_command()
+            .name("throughput")
+            .bin_name("servemark vllm bench throughput"),
+        offline::latency_command().name("latency").bin_name("servemark vllm bench latency"),
+        sweep.subcommands(sweep::clap_commands()),
+    ]
 }
 
 /// Parses the arguments that follow `vllm`. `python` is the interpreter that has vLLM.
@@ -127,8 +137,8 @@ usage: servemark vllm bench COMMAND [OPTIONS]
 
 Commands:
   serve       Benchmark a running server
-  throughput  How much an engine gets through when it has everything at once
-  latency     How long it takes for a batch
+  throughput  Benchmark an engine with all requests at once
+  latency     Benchmark an engine with one batch after the other
   sweep       Measure servers in several settings, and plot what was found
 
 Run startup, mm-processor and forward with vLLM itself.
@@ -180,8 +190,9 @@ fn several(
     match args.extras.compare.as_deref() {
         None => {}
         Some([before, after]) => {
-            let args = CompareArgs::of(before.into(), after.into());
-            return Ok(VllmCommand::Compare(Box::new(args)));
+            let compared = CompareArgs::of(before.into(), after.into());
+            let compared = CompareArgs { json: args.run.asking.json, ..compared };
+            return Ok(VllmCommand::Compare(Box::new(compared)));
         }
         Some(_) => {
             let two = CliError::Together("--compare takes two files");
@@ -235,8 +246,9 @@ fn understand(
     warnings.extend(media::remark(args));
     warnings.extend(media::bare_audio(args));
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
+    let full = args.run.judging.is_full();
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
-    Ok(Parsed { progress, plan_only, warnings, ..parsed })
+    Ok(Parsed { progress, plan_only, json: args.run.asking.json, full, warnings, ..parsed })
 }
 
 fn plan(

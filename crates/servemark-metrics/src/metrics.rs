@@ -225,6 +225,15 @@ pub enum Completeness {
 }
 
 impl Completeness {
+    /// Returns how a run ended that is not complete, in words.
+    pub fn how_it_ended(self) -> Option<&'static str> {
+        match self {
+            Self::Complete => None,
+            Self::Interrupted => Some("was interrupted"),
+            Self::Killed => Some("was killed"),
+        }
+    }
+
     fn of(log: &RunLog) -> Self {
         match log.footer() {
             None => Self::Killed,

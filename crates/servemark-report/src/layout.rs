@@ -115,7 +115,7 @@ impl Layout {
             Self::Aisbench(options) => Box::new(AisbenchTable::new(options)),
             Self::Embedding => Box::new(EmbeddingTable),
             Self::Evalscope(options) => Box::new(EvalscopeTable::new(options)),
-            Self::Native => Box::new(NativeTable),
+            Self::Native => Box::new(NativeTable::default()),
             Self::Offline => Box::new(SglangOfflineTable),
             Self::Sglang(options) => Box::new(SglangTable::new(options)),
             Self::Vllm(options) => Box::new(VllmTable::new(options)),

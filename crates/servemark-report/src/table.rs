@@ -159,13 +159,18 @@ impl Table {
         sections
     }
 
+    /// Returns the lines from top to bottom.
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
     pub(crate) fn write(&self, style: &dyn Style, out: &mut dyn io::Write) -> io::Result<()> {
         self.lines.iter().try_for_each(|line| writeln!(out, "{}", style.line(line)))
     }
 }
 
 /// Wraps a sentence into lines of at most `columns` columns; a longer word has a line of its own.
-pub(crate) fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
+pub fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in sentence.split_whitespace() {
         let line = lines.last_mut().expect("there is always a line");

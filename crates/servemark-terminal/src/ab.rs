@@ -13,7 +13,7 @@ use servemark::{
 };
 use servemark_cli::AbRuns;
 
-use crate::{context, failures, results_folder, screen};
+use crate::{context, documents, failures, results_folder, screen};
 
 /// Measures two servers in turn and compares them.
 pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
@@ -33,12 +33,11 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     document["until"] = json!(known);
     let document = format!("{document:#}\n");
     if runs.json {
-        screen::print(&document);
-    } else {
-        let (comparison, columns) = (&compared.comparison, screen::columns());
-        let table = screen::text(|out| write_changes(comparison, &compared.sides, columns, out))?;
-        screen::print(&table);
+        screen::print_document(&document);
     }
+    let (comparison, columns) = (&compared.comparison, screen::columns());
+    let table = screen::text(|out| write_changes(comparison, &compared.sides, columns, out))?;
+    screen::print(&table);
     for known in &known {
         let mark = if known.is_known { "" } else { "error: --until: " };
         screen::eprint_line(&format!("{mark}{known}"));
@@ -46,7 +45,7 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let mut page = Vec::new();
     compared.write_page(&mut page)?;
     replace_file(&folder.join("report.html"), &page)?;
-    replace_file(&folder.join("summary.json"), document.as_bytes())?;
+    documents::keep(&folder, &document)?;
     results_folder::announce(Some(&folder));
     ended?;
     let is_judged = compared.comparison.is_judged;
@@ -71,20 +70,18 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let document = json!({"schema": "servemark/noise/1", "spreads": spreads});
     let document = format!("{document:#}\n");
     if runs.json {
-        screen::print(&document);
-    } else {
-        let mut table = format!("{:<34} {:>12} {:>12}\n", "Between runs", "mean", "spread");
-        for spread in &spreads {
-            let figure = spread.figure.to_string();
-            let _ =
-                writeln!(table, "{figure:<34} {:>12.3} {:>10.2} %", spread.mean, spread.percent);
-        }
-        screen::print(&table);
+        screen::print_document(&document);
     }
+    let mut table = format!("{:<34} {:>12} {:>12}\n", "Between runs", "mean", "spread");
+    for spread in &spreads {
+        let figure = spread.figure.to_string();
+        let _ = writeln!(table, "{figure:<34} {:>12.3} {:>10.2} %", spread.mean, spread.percent);
+    }
+    screen::print(&table);
     let mut page = Vec::new();
     ab.write_repeats(&mut page)?;
     replace_file(&folder.join("report.html"), &page)?;
-    replace_file(&folder.join("summary.json"), document.as_bytes())?;
+    documents::keep(&folder, &document)?;
     results_folder::announce(Some(&folder));
     ended?;
     if ab.exit_code() == ExitCode::Ok

@@ -10,6 +10,7 @@ use servemark::metrics::NoStage;
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
+use crate::documents::RunsDocument;
 use crate::run_screen::Bars;
 use crate::screen;
 use crate::{context, failures, report, results_folder};
@@ -20,9 +21,11 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
     let tasks = &if is_planned { tasks.clone() } else { results_folder::aisbench(tasks)? };
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
+    let is_printed = tasks.tasks.first().is_some_and(|task| task.parsed.prints_document());
+    let mut document = RunsDocument::new(is_printed);
     for task in &tasks.tasks {
         if let Some(log) = past(task).filter(|_| tasks.reuse != Reuse::Nothing).transpose()? {
-            worst = worst.max(score(task, &log)?);
+            worst = worst.max(score(task, &log, &mut document)?);
             continue;
         }
         if tasks.reuse == Reuse::Only {
@@ -33,16 +36,21 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
             Some(shared) => shared.clone(),
             None => context::context(Bars::of(&task.parsed))?,
         };
-        worst = worst.max(measure(task, &shared)?);
+        worst = worst.max(measure(task, &shared, &mut document)?);
         context = Some(shared);
     }
     if !is_planned {
         screen::eprint_line(&format!("Results of all tasks: {}", tasks.folder.display()));
     }
+    document.print();
     Ok(worst)
 }
 
-fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
+fn measure(
+    task: &Task,
+    shared: &RunContext,
+    document: &mut RunsDocument,
+) -> anyhow::Result<ExitCode> {
     let Task { name, parsed, .. } = task;
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
@@ -64,8 +72,11 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
         }
         placed(error, task)
     })?;
-    let code = report::report(&run, &parsed.plan.scoring, &parsed.plan.output)?;
-    Ok(code.max(of_stage(&Scores::of_run(&run, &parsed.plan.scoring))))
+    let scores = Scores::of_run(&run, &parsed.plan.scoring);
+    report::show(&scores, parsed.full)?;
+    document.add(name, &scores)?;
+    let code = report::keep(&run, &scores, &parsed.plan.output)?;
+    Ok(code.max(of_stage(&scores)))
 }
 
 /// Returns the exit code with which AISBench ends if a run has no stable stage.
@@ -108,11 +119,16 @@ fn past(task: &Task) -> Option<Result<RunLog, RunLogError>> {
 }
 
 /// Writes the tables and files of a task from the log of an earlier run.
-fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
+fn score(
+    task: &Task,
+    log: &RunLog,
+    document: &mut RunsDocument,
+) -> anyhow::Result<ExitCode> {
     let plan = &task.parsed.plan;
     let scores = Scores::of(log, &plan.scoring);
     failures::note(log);
-    report::show(&scores)?;
+    report::show(&scores, task.parsed.full)?;
+    document.add(&task.name, &scores)?;
     if let Some(files) = &plan.output.aisbench {
         scores.save_aisbench(files, None).context("cannot write the results")?;
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use servemark::plan::ServerSpec;
 use servemark::{DryRun, ExitCode, RunContext, Scores, dry_run, execute};
 use servemark_cli::{Parsed, PeerArguments};
@@ -9,17 +10,17 @@ use servemark_cli::{Parsed, PeerArguments};
 use crate::context::prepare;
 use crate::report::RunOutput;
 use crate::run_screen::{Bars, Screen};
-use crate::{report, results_folder, screen};
+use crate::{documents, report, results_folder, screen};
 
 /// Executes one run and reports it.
 pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {
     results_folder::run_in(parsed, |parsed, folder| {
         let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
-        let context = if parsed.json { context } else { as_peer(context, parsed) };
+        let context = as_peer(context, parsed);
         let run = execute(&parsed.plan, &context)?;
         let scores = Scores::of_run(&run, &parsed.plan.scoring);
-        report::show_own(&scores, RunOutput::tables_or(parsed.json))?;
-        report::keep_with_folder(&run, &scores, &parsed.plan.output, folder)
+        let shown = RunOutput::tables_of(parsed);
+        report::show_and_keep(&run, &scores, &parsed.plan.output, folder, shown)
     })
 }
 
@@ -35,6 +36,14 @@ pub(crate) fn dry(parsed: &Parsed) -> anyhow::Result<ExitCode> {
         each(input_tokens),
         each(output_tokens),
     ));
+    if parsed.json {
+        documents::print(&json!({
+            "schema": "servemark/dry-run/1",
+            "requests": requests,
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+        }));
+    }
     Ok(ExitCode::Ok)
 }
 

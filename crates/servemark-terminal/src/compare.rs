@@ -11,7 +11,7 @@ use servemark::{
 use servemark_cli::CompareArgs;
 
 use crate::between_runs::BetweenRuns;
-use crate::{gates, score, screen};
+use crate::{documents, gates, score, screen};
 
 /// Compares results. The exit code is 3 if a condition holds or a tolerance fails, and 6 if either
 /// cannot be judged.
@@ -36,7 +36,10 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             if is_judged { judgement } else { judgement.not_judged() }
         })
         .collect();
-    screen::print(&render(args, &compared, &judgements)?);
+    if args.json {
+        documents::print(&comparison_json(comparison, &compared.sides, &judgements));
+    }
+    screen::print(&table(args, &compared)?);
     if let Some(path) = &args.page {
         write_page(&compared, path)
             .with_context(|| format!("cannot write the page {}", path.display()))?;
@@ -56,15 +59,8 @@ fn write_page(compared: &ComparedResults, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn render(
-    args: &CompareArgs,
-    compared: &ComparedResults,
-    judgements: &[ToleranceJudgement],
-) -> anyhow::Result<String> {
+fn table(args: &CompareArgs, compared: &ComparedResults) -> anyhow::Result<String> {
     let ComparedResults { sides, comparison, .. } = compared;
-    if args.json {
-        return Ok(format!("{:#}\n", comparison_json(comparison, sides, judgements)));
-    }
     let mut table = Vec::new();
     match sides.each_ref().map(Vec::as_slice) {
         [[before], [after]] if args.has_vllm_table => {

@@ -44,6 +44,7 @@ fn answer(
     log.with_writer(|| screen::LogLines).log_internal_errors(false).init();
     let args = args_os().skip(1).collect();
     let environment = Environment::from_process();
+    screen::set_columns(environment.columns());
     match survive_file_size_limit().map(|()| parse(args, &environment)) {
         Err(error) => {
             screen::eprint_line(&format!("error: cannot handle signals: {error}"));

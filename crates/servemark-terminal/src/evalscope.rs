@@ -17,6 +17,7 @@ use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 
 use self::progress::Tracker;
+use crate::documents::RunsDocument;
 use crate::results::{self, Unwritten};
 use crate::rewrite::{self, Rewrite};
 use crate::{context, report, results_folder, screen};
@@ -41,14 +42,16 @@ fn runs(
     make_folders(spec)?;
     let live = || Arc::clone(&context.live);
     let tracker = requested.tracked.map(|total| Tracker::start(&requested.folder, total, live()));
-    let (tracker, mut done) = (tracker.transpose()?, Vec::<EvalscopeRun>::new());
-    let mut logs = Vec::new();
-    let swept = sweep(requested, spec, context, (&mut done, &mut logs));
+    let tracker = tracker.transpose()?;
+    let mut completed = CompletedRuns::of(requested);
+    let swept = sweep(requested, spec, context, &mut completed);
     let is_whole = swept.as_ref().is_ok_and(|&code| code != ExitCode::Interrupted);
     tracker.map_or(Ok(()), |tracker| tracker.end(is_whole))?;
-    if !done.is_empty() {
-        let summary = report(requested, &done);
-        let page = page(requested, &done, Rewrite::Whole);
+    let CompletedRuns { runs, logs, document } = completed;
+    if !runs.is_empty() {
+        let summary = report(requested, &runs);
+        document.print();
+        let page = page(requested, &runs, Rewrite::Whole);
         let written = rewrite::both(&summary, page).and(summary);
         let logs = logs.iter().map(Option::as_deref);
         rewrite::both(&swept, rewrite::with_logs(written, logs, "--as evalscope"))?;
@@ -56,21 +59,35 @@ fn runs(
     swept
 }
 
+/// What the completed runs of a command left.
+struct CompletedRuns {
+    runs: Vec<EvalscopeRun>,
+    logs: Vec<Option<PathBuf>>,
+    document: RunsDocument,
+}
+
+impl CompletedRuns {
+    fn of(requested: &EvalscopeRuns) -> Self {
+        let document = RunsDocument::new(requested.first.prints_document());
+        Self { runs: Vec::new(), logs: Vec::new(), document }
+    }
+}
+
 /// Executes the runs one after the other. Returns the exit code of the worst one.
 fn sweep(
     requested: &EvalscopeRuns,
     spec: &SweepSpec,
     context: &RunContext,
-    (done, logs): (&mut Vec<EvalscopeRun>, &mut Vec<Option<PathBuf>>),
+    completed: &mut CompletedRuns,
 ) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::Ok;
     for run in servemark::Sweep::open(spec, None, context)? {
         let run = run?;
-        let (reported, code) = run_one(requested, &run)?;
-        logs.push(run.run.run_log);
-        done.push(reported.run);
-        summarize(requested, done, Rewrite::SoFar)?;
-        page(requested, done, Rewrite::SoFar)?;
+        let (reported, code) = run_one(requested, &run, &mut completed.document)?;
+        completed.logs.push(run.run.run_log);
+        completed.runs.push(reported.run);
+        summarize(requested, &completed.runs, Rewrite::SoFar)?;
+        page(requested, &completed.runs, Rewrite::SoFar)?;
         worst = worst.max(code?);
     }
     let is_stopped = context.stop.signal().is(Stop::Drain);
@@ -98,10 +115,12 @@ impl Reported {
 fn run_one(
     requested: &EvalscopeRuns,
     done: &PointRun,
+    document: &mut RunsDocument,
 ) -> anyhow::Result<(Reported, anyhow::Result<ExitCode>)> {
     let plan = &done.point.plan;
     let scores = Scores::of_run(&done.run, &plan.scoring);
-    report::show(&scores)?;
+    report::show(&scores, requested.first.full)?;
+    document.add(&done.point.name, &scores)?;
     let reported = Reported { run: scores.evalscope(), arguments: plan.echo.clone() };
     let mut unwritten = Unwritten::default();
     if let Some(folder) = folder(plan) {

@@ -12,38 +12,36 @@ use servemark::core::printable;
 use servemark::metrics::SloVerdict;
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::OutputSpec;
-use servemark::report::NativeTable;
+use servemark::report::{NativeTable, wrapped};
 use servemark::{
     Capacity, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
-    RunContext, RunObserver, Scores, explore as explore_server, find_local_server, stop_on_signals,
+    RunContext, RunObserver, Scores, explore as explore_server, find_local_server, replace_file,
+    stop_on_signals,
 };
 use servemark_cli::{ExploreArgs, ExploreTarget};
 
 use self::progress::ExploreProgress;
-use crate::live_page::LivePage;
-use crate::{results_folder, screen};
+use crate::live_page::RequestedPage;
+use crate::{documents, results_folder, screen};
 
 /// Explores a server, prints a table and a summary, and writes the results into a folder.
 pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
-    let live_page = args.live.map(LivePage::open).transpose()?;
+    let live_page = RequestedPage::open(args.live)?;
     let live = Arc::default();
     let progress = Arc::new(ExploreProgress::new(Arc::clone(&live), args.quiet));
     let mut context = RunContext::new(Arc::clone(&progress) as Arc<dyn RunObserver>);
     context.live = live;
-    if let Some(page) = &live_page {
-        page.show_runs(&mut context);
-    }
+    live_page.show_runs(&mut context);
     context.credentials.clone_from(&args.credentials);
     stop_on_signals(context.clone())?;
     let folder = results_folder::new_empty(&args.folder)?;
     // The simulator ends when this function does.
     let (spec, _simulator) =
         spec(args, &folder, &context).inspect_err(|_| results_folder::remove_if_empty(&folder))?;
-    let shows = !args.json;
     let found = explore_server(&spec, &context, |event| {
         if let ExploreEvent::Measuring { streams, lasts } = event {
             progress.expect(streams, lasts);
-        } else if shows {
+        } else {
             show(&event);
         }
     })
@@ -51,23 +49,21 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     keep_as_run_log(&found, &folder)?;
     let report = folder.join("report.html");
     let document = format!("{:#}\n", found.to_json(Some(&report)));
-    let kept = [
-        (folder.join("summary.json"), document.clone().into_bytes()),
-        (report, page(&found, &folder)?),
-    ];
-    screen::print(&if args.json { document } else { summary_of(&found, args, &folder) });
-    if args.full && !args.json {
+    let page = page(&found, &folder)?;
+    if args.json {
+        screen::print_document(&document);
+    }
+    screen::print(&summary_of(&found, args, &folder));
+    if args.full {
         let scores = Scores::of_run(&found.run, &found.plan.scoring);
-        screen::print(&screen::text(|out| scores.write_report(&NativeTable, out))?);
+        let table = NativeTable { columns: screen::columns() };
+        screen::print(&screen::text(|out| scores.write_report(&table, out))?);
     }
-    for (path, bytes) in kept {
-        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
-    }
+    documents::keep(&folder, &document)?;
+    replace_file(&report, &page)?;
     crate::gates::write(&gates::report(&found, args), &args.gates)?;
-    if let Some(live_page) = live_page {
-        let scores = Scores::of_run(&found.run, &found.plan.scoring);
-        live_page.finish(&scores, Some(&log(&found, &folder)));
-    }
+    let scores = Scores::of_run(&found.run, &found.plan.scoring);
+    live_page.finish(&scores, Some(&log(&found, &folder)));
     Ok(exit_code(&found, args))
 }
 
@@ -124,7 +120,8 @@ fn spec(
 fn show(event: &ExploreEvent<'_>) {
     match event {
         ExploreEvent::Identified(server) => {
-            screen::print(&format!("{}\n\n{HEAD}\n", identity(server)));
+            let identity = screen::folded_lines(&identity(server), screen::columns());
+            screen::print(&format!("{identity}\n\n{HEAD}\n"));
         }
         ExploreEvent::Measured(level) => screen::print(&row(level)),
         ExploreEvent::Measuring { .. } => {}
@@ -149,7 +146,7 @@ fn identity(server: &ExploredServer) -> String {
     text
 }
 
-const HEAD: &str = "  streams   tokens/s  requests/s  TTFT p50 ms  TTFT p99 ms   TPOT ms  failed";
+const HEAD: &str = "Latencies in ms:\n streams  tokens/s   req/s TTFT p50     p99    TPOT failed";
 
 fn row(level: &LevelFigures) -> String {
     let LevelFigures { streams, failed, .. } = level;
@@ -159,10 +156,10 @@ fn row(level: &LevelFigures) -> String {
         Some(_) => "  undecided",
         None => "",
     };
-    let best = if level.is_best { "  longer run of the best" } else { "" };
+    let best = if level.is_best { "  longer" } else { "" };
     let [tokens, requests, p50, p99, tpot] = figures(level);
     format!(
-        "{streams:>9} {tokens:>10} {requests:>11} {p50:>12} {p99:>12} {tpot:>9} {failed:>7}{verdict}{best}\n"
+        "{streams:>8} {tokens:>9} {requests:>7} {p50:>8} {p99:>7} {tpot:>7} {failed:>6}{verdict}{best}\n"
     )
 }
 
@@ -182,28 +179,31 @@ fn figures(level: &LevelFigures) -> [String; 5] {
 }
 
 fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String {
-    let mut lines = vec![String::new(), one_user(found), best(found)];
-    lines.extend(capacity(found, args));
-    lines.extend(
-        found
-            .is_stopped
-            .then(|| "  Stopped     early: the loads above are all that was measured".to_owned()),
-    );
-    lines.push(format!(
-        "  Client      {}: load {}, latencies {}",
-        found.audit.verdict, found.audit.load.verdict, found.audit.latencies
-    ));
-    lines.extend(found.verdicts.iter().map(|verdict| {
-        format!("  Verdict     {}: {}", verdict.kind.name(), printable(&verdict.reason))
+    let mut items = vec![("One user", one_user(found)), ("Best", best(found))];
+    items.extend(capacity(found, args).map(|text| ("Capacity", text)));
+    if found.is_stopped {
+        items.push(("Stopped", "early: the loads above are all that was measured".to_owned()));
+    }
+    let audit = &found.audit;
+    let client =
+        format!("{}: load {}, latencies {}", audit.verdict, audit.load.verdict, audit.latencies);
+    items.push(("Client", client));
+    items.extend(found.verdicts.iter().map(|verdict| {
+        ("Verdict", format!("{}: {}", verdict.kind.name(), printable(&verdict.reason)))
     }));
-    lines.push(format!(
-        "  Results     {} (report.html, summary.json, {})",
-        folder.display(),
-        OutputSpec::RUN_LOG
-    ));
+    let files = format!("report.html, summary.json, {}", OutputSpec::RUN_LOG);
+    items.push(("Results", format!("{} ({files})", folder.display())));
+    let mut lines = vec![String::new()];
+    lines.extend(items.iter().map(|(name, text)| item(name, text)));
     lines.extend(next_commands(found, args, folder));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Formats a name and a text, which takes several lines if it is long.
+fn item(name: &str, text: &str) -> String {
+    let columns = screen::columns().saturating_sub(14);
+    format!("  {name:<12}{}", wrapped(text, columns).join("\n              "))
 }
 
 /// Returns what the user may want to run next.
@@ -235,11 +235,7 @@ fn one_user(found: &Exploration) -> String {
     let message =
         |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.1}"));
     let one = &found.one_user;
-    format!(
-        "  One user    TTFT {} ms, {} tokens/s",
-        message(one.ttft_ms),
-        message(one.tokens_per_s)
-    )
+    format!("TTFT {} ms, {} tokens/s", message(one.ttft_ms), message(one.tokens_per_s))
 }
 
 fn best(found: &Exploration) -> String {
@@ -247,12 +243,12 @@ fn best(found: &Exploration) -> String {
     let rate = best.output_tokens_per_s.unwrap_or_default();
     let streams = if best.streams == 1 { "stream" } else { "streams" };
     let more = if found.is_saturated { "" } else { "; more streams may yield more" };
-    format!("  Best        {rate:.1} tokens/s with {} {streams}{more}", best.streams)
+    format!("{rate:.1} tokens/s with {} {streams}{more}", best.streams)
 }
 
 fn capacity(found: &Exploration, args: &ExploreArgs) -> Option<String> {
     let [holds, fails] = bounds(found.capacity?);
-    Some(format!("  Capacity    {holds} at {}{fails}", objectives(args)))
+    Some(format!("{holds} at {}{fails}", objectives(args)))
 }
 
 fn objectives(args: &ExploreArgs) -> String {

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::BufWriter;
+use std::path::Path;
 
 use anyhow::Context as _;
 use servemark::ExitCode;
@@ -9,7 +10,7 @@ use servemark::core::RunLogReader;
 use servemark::report::{write_requests_parquet, write_tokens_parquet};
 use servemark_cli::ExportArgs;
 
-use crate::{score, screen};
+use crate::{documents, score, screen};
 
 /// Writes the tables of requests and of pieces of output.
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
@@ -20,13 +21,14 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     let folder = &args.parquet;
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let create = |name: &str| {
-        let path = folder.join(name);
-        let file = File::create(&path);
+    let create = |path: &Path| {
+        let file = File::create(path);
         file.map(BufWriter::new).with_context(|| format!("cannot write {}", path.display()))
     };
-    write_requests_parquet(&log, create("requests.parquet")?)?;
-    write_tokens_parquet(&log, create("tokens.parquet")?)?;
+    let files = ["requests.parquet", "tokens.parquet"].map(|name| folder.join(name));
+    write_requests_parquet(&log, create(&files[0])?)?;
+    write_tokens_parquet(&log, create(&files[1])?)?;
+    documents::print_files(args.json, &files, true);
     screen::eprint_line(&format!("Tables: {}", folder.display()));
     Ok(ExitCode::Ok)
 }

@@ -34,7 +34,7 @@ pub(crate) struct LivePage {
 impl LivePage {
     /// Serves the page at a port of this machine; 0 is any free port. Browsers on other machines
     /// cannot reach it.
-    pub(crate) fn open(port: u16) -> Result<Self, CliError> {
+    fn open(port: u16) -> Result<Self, CliError> {
         Self::serve(port, Pages::default()).map_err(|error| {
             let why = format!(
                 "cannot serve a page at 127.0.0.1:{port} ({error}): give another port, or 0 for any \
@@ -57,7 +57,7 @@ impl LivePage {
 
     /// Prints the address of the page and shows the runs of the context, whose observer receives
     /// their events as before.
-    pub(crate) fn show_runs(&self, context: &mut RunContext) {
+    fn show_runs(&self, context: &mut RunContext) {
         screen::eprint_line(&format!("Live page: {}", self.url()));
         let (inner, pages) = (Arc::clone(&context.observer), Arc::clone(&self.pages));
         context.observer = Arc::new(Watcher { inner, pages });
@@ -65,7 +65,7 @@ impl LivePage {
 
     /// Shows the report of the run that is over, and ends the server once browsers that follow the
     /// run have it.
-    pub(crate) fn finish(self, scores: &Scores<'_>, run_log: Option<&Path>) {
+    fn finish(self, scores: &Scores<'_>, run_log: Option<&Path>) {
         let source = run_log.map(|path| path.display().to_string());
         self.pages.finish(|version| {
             let mut page = Vec::new();
@@ -74,6 +74,34 @@ impl LivePage {
             let _ = scores.write_served_page(source.as_deref(), served, &mut page);
             page
         });
+    }
+}
+
+/// The page of a command, if `--live` asks for one.
+#[derive(Debug, Default)]
+pub(crate) struct RequestedPage {
+    page: Option<LivePage>,
+}
+
+impl RequestedPage {
+    /// Serves the page at a port of this machine, or nothing without a port.
+    pub(crate) fn open(port: Option<u16>) -> Result<Self, CliError> {
+        Ok(Self { page: port.map(LivePage::open).transpose()? })
+    }
+
+    /// Shows the runs of the context on the page.
+    pub(crate) fn show_runs(&self, context: &mut RunContext) {
+        if let Some(page) = &self.page {
+            page.show_runs(context);
+        }
+    }
+
+    /// Shows the report of the run that is over, and ends the server once browsers that follow the
+    /// run have it.
+    pub(crate) fn finish(self, scores: &Scores<'_>, run_log: Option<&Path>) {
+        if let Some(page) = self.page {
+            page.finish(scores, run_log);
+        }
     }
 }
 

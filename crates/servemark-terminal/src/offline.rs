@@ -26,21 +26,19 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
 
 fn bench_in(offline: &Offline, whole: &Parsed, folder: Option<&Path>) -> anyhow::Result<ExitCode> {
     let Some(mut context) = context::prepare(whole)? else { return Ok(ExitCode::Ok) };
-    if let (OfflineMessages::Prompts { skipped }, false) = (offline.message, whole.json) {
+    if let OfflineMessages::Prompts { skipped } = offline.message {
         let screen = Screen::new(Bars::of(whole), Arc::clone(&context.live));
         context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline { skipped }));
     }
     let plan = &whole.plan;
     let run = run(plan, &context)?;
     let (text, document) = vllm_output(&run, offline.message)?;
-    if !whole.json {
-        screen::print(&text);
-    }
+    screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
-    report::show_own(&scores, RunOutput::tables_or(whole.json))?;
     let kept = offline.output_json.as_ref().map_or(Ok(()), |path| keep(path, &document));
     let kept = rewrite::with_logs(kept, [run.run_log.as_deref()], "--json");
-    let code = report::keep_with_folder(&run, &scores, &plan.output, folder);
+    let shown = RunOutput::tables_of(whole);
+    let code = report::show_and_keep(&run, &scores, &plan.output, folder, shown);
     rewrite::both(&code, kept)?;
     let code = code?;
     if offline.stays {

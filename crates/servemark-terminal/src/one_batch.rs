@@ -20,6 +20,7 @@ use servemark::{
 use servemark_cli::one_batch::{Batch, Launch, OneBatch};
 use servemark_pyjson as pyjson;
 
+use crate::documents::RunsDocument;
 use crate::run_screen::{Bars, Screen};
 use crate::screen;
 use crate::sglang::BenchMessages;
@@ -40,7 +41,9 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     let screen =
         Screen::new(Bars::Hidden, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);
-    let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
+    let is_documented = bench.common.prints_document();
+    let launched = |launch| launched(launch, is_documented, &context);
+    let _server = bench.launch.as_ref().map(launched).transpose()?;
     let is_vllm = !bench.common.plan.server_kind().has_info();
     if let (true, ServerSpec::At(target)) = (is_vllm, &bench.common.plan.server) {
         print_line(&format!("Connecting to vLLM server at {}...", target.base_url));
@@ -51,7 +54,9 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     }
     say_limits(bench, runner.server());
     let (results, logs) = (Vec::new(), Vec::new());
-    let mut turn = BatchTurn { bench, runner, results, logs, appended: Ok(()), code: ExitCode::Ok };
+    let document = RunsDocument::new(is_documented);
+    let (appended, code) = (Ok(()), ExitCode::Ok);
+    let mut turn = BatchTurn { bench, runner, results, logs, document, appended, code };
     turn.warm_up()?;
     // The batches before one that fails are still reported.
     let measured = turn.measure();
@@ -59,15 +64,22 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         turn.profile();
     }
     let message = turn.report();
-    let appended = std::mem::replace(&mut turn.appended, Ok(()));
+    turn.document.print();
+    let appended = turn.appended;
     let written = rewrite::both(&appended, message).and(appended);
-    let logs = turn.logs.iter().map(Option::as_deref);
+    let (logs, code) = (turn.logs, turn.code);
+    let logs = logs.iter().map(Option::as_deref);
     rewrite::both(&measured, rewrite::with_logs(written, logs, "--json"))?;
-    measured.map(|()| turn.code)
+    measured.map(|()| code)
 }
 
-/// Starts a server, unless one is running already.
-fn launched(launch: &Launch, context: &RunContext) -> anyhow::Result<Option<ServerProcess>> {
+/// Starts a server, unless one is running already. Its output is hidden if this command prints a
+/// document.
+fn launched(
+    launch: &Launch,
+    is_documented: bool,
+    context: &RunContext,
+) -> anyhow::Result<Option<ServerProcess>> {
     if is_ready(&launch.url, READY)? {
         screen::eprint_line(&format!(
             "warning: reusing the server already running at {} (--model and server-launch args \
@@ -79,7 +91,8 @@ fn launched(launch: &Launch, context: &RunContext) -> anyhow::Result<Option<Serv
     #[cfg(feature = "engine")]
     check_presence(launch, context)?;
     screen::eprint_line(&format!("Starting {}", launch.command.join(" ")));
-    let server = ServerProcess::start(&launch.command, ChildStdout::Yes, &[])?;
+    let output = if is_documented { ChildStdout::No } else { ChildStdout::Yes };
+    let server = ServerProcess::start(&launch.command, output, &[])?;
     server.wait_ready(&launch.url, READY, PATIENCE, context)?;
     Ok(Some(server))
 }
@@ -147,6 +160,7 @@ struct BatchTurn<'a> {
     results: Vec<OneBatchResult>,
     /// Run logs of the measured batches.
     logs: Vec<Option<PathBuf>>,
+    document: RunsDocument,
     /// First error of appending a result.
     appended: anyhow::Result<()>,
     code: ExitCode,
@@ -181,7 +195,8 @@ impl BatchTurn<'_> {
             if let Some(result) = &result {
                 screen::print(&result.to_string());
             }
-            report::show(&scores)?;
+            report::show(&scores, self.bench.common.full)?;
+            self.document.add_with(&name(&batch.case), &scores, result.as_ref().map(line))?;
             self.logs.push(run.run_log.clone());
             self.code = self.code.max(report::keep(&run, &scores, &batch.case.plan.output)?);
             if let Some(result) = &result {
@@ -286,6 +301,17 @@ impl BatchTurn<'_> {
         fs::write(path, pyjson::to_string(&entries, list_style())?)
             .with_context(|| format!("cannot write the results to {}", path.display()))
     }
+}
+
+/// Returns the name of a batch in the document.
+fn name(case: &BatchCase) -> String {
+    let BatchCase { batch_size, input_len, output_len, .. } = case;
+    format!("batch_size={batch_size},input_len={input_len},output_len={output_len}")
+}
+
+/// Returns the line of a result in SGLang's file of results, as a value.
+fn line(result: &OneBatchResult) -> Value {
+    serde_json::from_str(&pyjson::standard(&result.json_line())).unwrap_or_default()
 }
 
 fn list_style() -> pyjson::Style<'static> {

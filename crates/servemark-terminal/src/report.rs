@@ -5,42 +5,48 @@ use std::path::Path;
 
 use anyhow::bail;
 use servemark::metrics::SloVerdict;
-use servemark::plan::{Layout, OutputSpec, ScoringSpec};
-use servemark::report::RunSummary;
-use servemark::{ExitCode, Run, Scores, replace_file};
+use servemark::plan::{Layout, OutputSpec};
+use servemark::report::{NativeTable, ReportFormat, RunSummary};
+use servemark::{ExitCode, Run, Scores};
+use servemark_cli::Parsed;
 
-use crate::{failures, results, results_folder, screen};
+use crate::{documents, failures, results, results_folder, screen};
 
-/// Prints the tables of a run and writes its files.
-pub(crate) fn report(
-    run: &Run,
-    scoring: &ScoringSpec,
-    output: &OutputSpec,
-) -> anyhow::Result<ExitCode> {
-    let scores = Scores::of_run(run, scoring);
-    show(&scores)?;
-    keep(run, &scores, output)
-}
-
-/// Writes the page and the summary into the folder of the results, if there is one, and the other
-/// result files. Returns the exit code of the run.
-pub(crate) fn keep_with_folder(
+/// Prints the results of a run, writes the page and the summary into the folder of the results, if
+/// there is one, and the other result files. Returns the exit code of the run.
+pub(crate) fn show_and_keep(
     run: &Run,
     scores: &Scores<'_>,
     output: &OutputSpec,
     folder: Option<&Path>,
+    shown: RunOutput,
 ) -> anyhow::Result<ExitCode> {
-    let kept = folder.map(|folder| keep_in_folder(run, scores, folder));
+    let is_used = folder.is_some() || shown == RunOutput::Document;
+    let document = if is_used { documents::of_run(scores)? } else { String::new() };
+    match shown {
+        RunOutput::Document => screen::print_document(&document),
+        RunOutput::Summary => {
+            let summary = RunSummary { columns: screen::columns() };
+            screen::print(&screen::text(|out| scores.write_report(&summary, out))?);
+            say_warnings(scores);
+        }
+        RunOutput::Tables { is_full } => show(scores, is_full)?,
+    }
+    let kept = folder.map(|folder| keep_in_folder(run, scores, &document, folder));
     let code = keep(run, scores, output);
     kept.transpose()?;
     code
 }
 
 /// Writes the page and the summary of a run into its folder.
-pub(crate) fn keep_in_folder(run: &Run, scores: &Scores<'_>, folder: &Path) -> anyhow::Result<()> {
+fn keep_in_folder(
+    run: &Run,
+    scores: &Scores<'_>,
+    document: &str,
+    folder: &Path,
+) -> anyhow::Result<()> {
     results::write_page(scores, run.run_log.as_deref(), &folder.join("report.html"))?;
-    let summary = screen::text(|out| scores.write_json(out))?;
-    replace_file(&folder.join("summary.json"), summary.as_bytes())?;
+    documents::keep(folder, document)?;
     results_folder::announce(Some(folder));
     Ok(())
 }
@@ -129,10 +135,14 @@ pub(crate) fn say_planning(scores: &Scores<'_>) {
     }
 }
 
-/// Prints the tables. They come first, so that the metrics are shown even if a later step fails.
-pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
+/// Prints the tables, Servemark's own whole or as a summary. They come first, so that the metrics are
+/// shown even if a later step fails.
+pub(crate) fn show(scores: &Scores<'_>, is_full: bool) -> anyhow::Result<()> {
+    let columns = screen::columns();
+    let own: &dyn ReportFormat =
+        if is_full { &NativeTable { columns } } else { &RunSummary { columns } };
     let mut tables = Vec::new();
-    scores.write_tables(&mut tables)?;
+    scores.write_tables_with(own, &mut tables)?;
     screen::print_bytes(&tables);
     say_warnings(scores);
     Ok(())
@@ -155,33 +165,27 @@ pub(crate) enum RunOutput {
     Document,
     /// The figures of one screen.
     Summary,
-    /// The tables.
-    Tables,
+    /// The tables, Servemark's own whole or as a summary.
+    Tables {
+        /// Whether Servemark's own table is whole.
+        is_full: bool,
+    },
 }
 
 impl RunOutput {
     /// Returns what a command prints that has tables, or one document in their place.
-    pub(crate) fn tables_or(json: bool) -> Self {
-        if json { Self::Document } else { Self::Tables }
+    pub(crate) fn tables_of(parsed: &Parsed) -> Self {
+        if parsed.json { Self::Document } else { Self::Tables { is_full: parsed.full } }
     }
 
     /// Returns what a command prints that has a summary, unless tables are asked for.
     pub(crate) fn summary_or(json: bool, tables: bool) -> Self {
-        if json || tables { Self::tables_or(json) } else { Self::Summary }
-    }
-}
-
-/// Prints the results of a run of one of Servemark's own commands.
-pub(crate) fn show_own(scores: &Scores<'_>, shown: RunOutput) -> anyhow::Result<()> {
-    match shown {
-        RunOutput::Document => screen::print(&screen::text(|out| scores.write_json(out))?),
-        RunOutput::Summary => {
-            screen::print(&screen::text(|out| scores.write_report(&RunSummary, out))?);
-            say_warnings(scores);
+        match (json, tables) {
+            (true, _) => Self::Document,
+            (false, true) => Self::Tables { is_full: true },
+            (false, false) => Self::Summary,
         }
-        RunOutput::Tables => show(scores)?,
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -189,6 +193,8 @@ mod tests {
     use servemark::core::{
         Finish, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp, Unprocessed,
     };
+
+    use servemark::plan::ScoringSpec;
 
     use super::*;
 

@@ -6,14 +6,14 @@ use servemark::core::{Header, RunLogReader};
 use servemark::{ExecuteError, ExitCode, Scores};
 use servemark_cli::Rerun;
 
-use crate::live_page::{self, LivePage};
+use crate::live_page::{self, RequestedPage};
 use crate::report::RunOutput;
 use crate::{context, offline, outputs, report, results_folder, screen};
 
 /// Repeats the run of a log and reports it like any other run.
 pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
     let reader = RunLogReader::open(&rerun.recorded)?;
-    let live = rerun.live.map(LivePage::open).transpose()?;
+    let live = RequestedPage::open(rerun.live)?;
     let folder = rerun.folder().map(results_folder::new_empty).transpose()?;
     repeat(rerun, reader.header(), folder.as_deref(), live)
         .inspect_err(|_| folder.iter().for_each(|folder| results_folder::remove_if_empty(folder)))
@@ -23,7 +23,7 @@ fn repeat(
     rerun: &Rerun,
     header: &Header,
     folder: Option<&Path>,
-    live: Option<LivePage>,
+    live: RequestedPage,
 ) -> anyhow::Result<ExitCode> {
     let parsed = rerun.parsed(header, folder)?;
     live_page::check(rerun.live, parsed.plan.output.run_log.as_deref())?;
@@ -33,9 +33,7 @@ fn repeat(
     let Some(mut context) = context::prepare_own(&parsed, rerun.quiet)? else {
         return Ok(ExitCode::Ok);
     };
-    if let Some(live) = &live {
-        live.show_runs(&mut context);
-    }
+    live.show_runs(&mut context);
     let plan = &parsed.plan;
     outputs::check_rerun(plan, &rerun.recorded)?;
     let run = offline::run(plan, &context).inspect_err(|error| {
@@ -44,11 +42,9 @@ fn repeat(
         }
     })?;
     let scores = Scores::of_run(&run, &plan.scoring);
-    report::show_own(&scores, RunOutput::summary_or(rerun.json, rerun.shows_tables))?;
-    let code = report::keep_with_folder(&run, &scores, &plan.output, folder);
-    if let Some(live) = live {
-        live.finish(&scores, run.run_log.as_deref());
-    }
+    let shown = RunOutput::summary_or(rerun.json, rerun.shows_tables);
+    let code = report::show_and_keep(&run, &scores, &plan.output, folder, shown);
+    live.finish(&scores, run.run_log.as_deref());
     if let Some(new) = &run.run_log {
         let [old, new] = [&rerun.recorded, new].map(|path| path.display());
         screen::eprint_line(&format!("What changed: servemark compare {old} {new}"));

@@ -1,12 +1,10 @@
-//! Creates the folders of results, so that no two processes have the same one, and names the
-//! files that several runs leave there.
+//! Creates the folders of results, so that no two processes have the same one.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use servemark::page::GridFormat;
 use servemark::{ExecuteError, ExitCode, OutputError, Outputs, create_new_folder, numbered};
 use servemark_cli::aisbench::{Reuse, Tasks};
 use servemark_cli::{EvalscopeRuns, Parsed, ResultsFolder};
@@ -20,24 +18,6 @@ pub(crate) fn create(folder: &ResultsFolder) -> anyhow::Result<PathBuf> {
         ResultsFolder::Dated(path) => created(path, numbered(path.clone())),
         ResultsFolder::Named(path) => Ok(path.clone()),
     }
-}
-
-/// Returns the files of several runs that the user named, and those in the folder of the runs: the
-/// page, and the summary with every number.
-pub(crate) fn with_kept(
-    named: &[(PathBuf, GridFormat)],
-    folder: Option<&Path>,
-) -> Vec<(PathBuf, GridFormat)> {
-    let kept = [("report.html", GridFormat::Html), ("summary.json", GridFormat::Json)];
-    let kept = folder
-        .into_iter()
-        .flat_map(|folder| kept.map(|(name, format)| (folder.join(name), format)));
-    named.iter().cloned().chain(kept).collect()
-}
-
-/// Returns the format in which the results of several runs are printed.
-pub(crate) fn printed_format(first: &Parsed) -> GridFormat {
-    if first.json { GridFormat::Json } else { GridFormat::Markdown }
 }
 
 /// Prints where results are.

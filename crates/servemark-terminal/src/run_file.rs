@@ -5,15 +5,15 @@ use std::path::Path;
 use servemark::{ExitCode, Outputs, Scores, local_faults};
 use servemark_cli::{FileRun, Parsed};
 
-use crate::live_page::{self, LivePage};
+use crate::live_page::{self, RequestedPage};
 use crate::report::RunOutput;
-use crate::{context, gates, offline, report, results_folder, screen};
+use crate::{context, gates, offline, report, results_folder, rewrite, screen};
 
 /// Runs the plan of a file. All faults that this machine can find are reported together.
 pub(crate) fn run(requested: &FileRun) -> anyhow::Result<ExitCode> {
-    let (live, refused) = match requested.live.map(LivePage::open).transpose() {
+    let (live, refused) = match RequestedPage::open(requested.live) {
         Ok(live) => (live, None),
-        Err(error) => (None, Some(error.to_string())),
+        Err(error) => (RequestedPage::default(), Some(error.to_string())),
     };
     let faults: Vec<String> = faults(requested).into_iter().chain(refused).collect();
     let (Some(parsed), true) = (&requested.parsed, faults.is_empty()) else {
@@ -31,28 +31,23 @@ fn run_once(
     requested: &FileRun,
     parsed: &Parsed,
     folder: &Path,
-    live: Option<LivePage>,
+    live: RequestedPage,
 ) -> anyhow::Result<ExitCode> {
     let mut parsed = parsed.clone();
     parsed.keep_in(folder);
     let Some(mut context) = context::prepare_own(&parsed, requested.quiet)? else {
         return Ok(ExitCode::Ok);
     };
-    if let Some(live) = &live {
-        live.show_runs(&mut context);
-    }
+    live.show_runs(&mut context);
     let plan = &parsed.plan;
     let run = offline::run(plan, &context)?;
     let scores = Scores::of_run(&run, &plan.scoring);
-    report::show_own(&scores, RunOutput::summary_or(requested.json, requested.shows_tables))?;
-    let kept = report::keep_in_folder(&run, &scores, folder);
+    let shown = RunOutput::summary_or(parsed.json, requested.shows_tables);
+    let code = report::show_and_keep(&run, &scores, &plan.output, Some(folder), shown);
     let title = requested.file.display().to_string();
     let gated = gates::write(&scores.gate_report(&title), &requested.gates);
-    let code = report::keep(&run, &scores, &plan.output);
-    if let Some(live) = live {
-        live.finish(&scores, run.run_log.as_deref());
-    }
-    kept.and(gated)?;
+    live.finish(&scores, run.run_log.as_deref());
+    rewrite::both(&code, gated)?;
     code
 }
 

@@ -7,7 +7,7 @@ use servemark::plan::{BenchPlan, Layout, OutputSpec};
 use servemark::{ExitCode, Scores};
 use servemark_cli::{CliError, ScoreArgs};
 
-use crate::{failures, gates, report, results, screen};
+use crate::{documents, failures, gates, report, results, screen};
 
 /// Prints the tables of a run log and writes the requested files.
 pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
@@ -27,9 +27,9 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     failures::note(&log);
     let scores = Scores::of(&log, &scoring);
     if args.json {
-        screen::print(&screen::text(|out| scores.write_json(out))?);
+        screen::print_document(&documents::of_run(&scores)?);
     } else {
-        report::show(&scores)?;
+        report::show(&scores, args.is_full())?;
     }
     let mut unwritten = results::write(&scores, &output, None, Some(&args.run_log));
     if let Some(folder) = folder {

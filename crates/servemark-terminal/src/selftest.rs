@@ -15,7 +15,10 @@ pub(crate) fn test(args: &SelftestArgs) -> anyhow::Result<ExitCode> {
     context.live = live;
     stop_on_signals(context.clone())?;
     let found = selftest(&spec(args), &context)?;
-    screen::print(&if args.json { found.to_json() } else { found.to_string() });
+    if args.json {
+        screen::print_document(&found.to_json());
+    }
+    screen::print(&screen::folded_lines(&found.to_string(), screen::columns()));
     keep(&found, args);
     Ok(verdict(&found, args))
 }

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use servemark::metrics::{Figure, Metrics, SeveralRuns};
 use servemark::report::{SweptRun, write_several, write_swept};
 use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{Purpose, Series};
 
+use crate::documents::RunsDocument;
 use crate::rewrite::{self, Rewrite};
 use crate::{context, report, screen};
 
@@ -16,9 +17,12 @@ use crate::{context, report, screen};
 pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
     let (mut done, mut logs) = (Vec::new(), Vec::new());
     let Some(context) = context::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
-    let ended = runs(series, &context, &mut done, &mut logs);
+    let mut document = RunsDocument::new(series.first.prints_document());
+    let ended = runs(series, &context, &mut done, &mut logs, &mut document);
     if ended.is_ok() || !done.is_empty() {
         screen::print(&table(&series.purpose, &done)?);
+        let summary = summary(&series.purpose, &done);
+        document.print_with(Map::from_iter([("peer_summary".to_owned(), summary)]));
         let written = write_summary(series, &done, Rewrite::Whole);
         let logs = logs.iter().map(Option::as_deref);
         rewrite::both(&ended, rewrite::with_logs(written, logs, "--json"))?;
@@ -32,12 +36,14 @@ fn runs(
     context: &RunContext,
     done: &mut Vec<(String, Metrics)>,
     logs: &mut Vec<Option<PathBuf>>,
+    document: &mut RunsDocument,
 ) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::Ok;
     for run in servemark::Sweep::open(&series.runs, None, context)? {
         let PointRun { point, run, .. } = run?;
         let scores = Scores::of_run(&run, &point.plan.scoring);
-        report::show(&scores)?;
+        report::show(&scores, series.first.full)?;
+        document.add(&point.name, &scores)?;
         logs.push(run.run_log.clone());
         done.push((point.name.clone(), scores.headline(percentiles(&series.purpose))));
         worst = worst.max(report::keep(&run, &scores, &point.plan.output)?);

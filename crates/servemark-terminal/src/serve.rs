@@ -13,6 +13,9 @@ pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCod
     // Errors of AISBench's command begin with the name of its program, here as in the parser.
     let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
     let dialect = invocation.dialect();
+    if invocation.prints_document() {
+        screen::print_only_document();
+    }
     let done = outputs::check(&invocation, files_read).and_then(|()| dispatch(invocation));
     let code = done.unwrap_or_else(|error| {
         let words = dialect.words(&format!("{error:#}"));

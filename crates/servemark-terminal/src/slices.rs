@@ -8,6 +8,7 @@ use servemark::{ExitCode, cut_text};
 use servemark_cli::vllm::TextSlices;
 
 use crate::context;
+use crate::documents;
 use crate::run_screen::Bars;
 use crate::screen;
 
@@ -22,6 +23,7 @@ pub(crate) fn cut(slices: &TextSlices) -> anyhow::Result<ExitCode> {
     let lines = prompts.iter().map(TextSlice::line).collect::<Result<String, _>>()?;
     let path = slices.output.display();
     fs::write(&slices.output, lines).with_context(|| format!("cannot write {path}"))?;
+    documents::print_files(slices.json, std::slice::from_ref(&slices.output), true);
     screen::eprint_line(&format!("Wrote {} prompts to {path}", prompts.len()));
     Ok(ExitCode::Ok)
 }

@@ -1,15 +1,15 @@
 //! A grid of runs, one after the other, and the table of all of them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
-use servemark::page::GridFormat;
 use servemark::plan::{BenchPlan, Isolation, NamedPlan, Point, SweepSpec};
 use servemark::runner::Stop;
 use servemark::{ExitCode, Origin, PointRun, Run, RunContext, Scores, SweepOutcome, write_runs};
 use servemark_cli::{Parsed, Sweep, SweepRuns};
 
 use crate::rewrite::{self, Rewrite};
+use crate::run_table::{self, RunTable};
 use crate::{bench, context, report, results_folder, screen};
 
 /// Executes the runs of a sweep. Returns the exit code of the worst one.
@@ -21,13 +21,13 @@ pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&points[0])? else { return Ok(ExitCode::Ok) };
     let folder = sweep.folder.as_ref().map(results_folder::create).transpose()?;
     let mut done = Vec::new();
-    let files = results_folder::with_kept(file.as_slice(), folder.as_deref());
-    let ended = runs(sweep, &files, folder.as_deref(), &context, &mut done);
+    let table = RunTable::new("the grid", file.as_slice(), folder.as_deref());
+    let ended = runs(sweep, &table, folder.as_deref(), &context, &mut done);
     if ended.is_err() && done.is_empty() {
         return ended;
     }
-    screen::print(&grid(&done, results_folder::printed_format(&points[0]))?);
-    let written = write_grid(&files, &done, Rewrite::Whole);
+    run_table::print(&points[0], |format, out| write_runs(&done, format, out))?;
+    let written = table.keep(Rewrite::Whole, |format, out| write_runs(&done, format, out));
     let written = if folder.is_some() {
         rewrite::with_folder(written, folder.as_deref(), "--grid-file")
     } else {
@@ -43,12 +43,12 @@ pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
 pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let folder = runs.folder.as_ref().map(results_folder::create).transpose()?;
-    let files = results_folder::with_kept(&runs.files, folder.as_deref());
+    let table = RunTable::new("the sweep", &runs.files, folder.as_deref());
     let mut outcome = SweepOutcome::default();
-    let ended = points(runs, &files, folder.as_deref(), &context, &mut outcome);
+    let ended = points(runs, &table, folder.as_deref(), &context, &mut outcome);
     if ended.is_ok() || !outcome.points.is_empty() {
-        screen::print(&grid_text(&outcome, results_folder::printed_format(&runs.first))?);
-        let written = write_sweep(&files, &outcome, Rewrite::Whole);
+        run_table::print(&runs.first, |format, out| outcome.write(format, out))?;
+        let written = table.keep(Rewrite::Whole, |format, out| outcome.write(format, out));
         let written = rewrite::with_folder(written, folder.as_deref(), "--sweep-file");
         rewrite::both(&ended, written)?;
         results_folder::announce(folder.as_deref());
@@ -61,7 +61,7 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
 /// Executes the runs and adds each to the outcome.
 fn points(
     runs: &SweepRuns,
-    files: &[(PathBuf, GridFormat)],
+    table: &RunTable,
     folder: Option<&Path>,
     context: &RunContext,
     outcome: &mut SweepOutcome,
@@ -70,44 +70,32 @@ fn points(
         let done = done?;
         let plan = &done.point.plan;
         let reported = match done.origin {
-            Origin::Measured => reported(&done.run, plan, runs.first.json),
+            Origin::Measured => reported(&done.run, plan, &runs.first),
             Origin::Resumed => Ok(()),
         };
         let score = done.score();
         screen::eprint_line(&score.to_string());
         outcome.add(score);
-        write_sweep(files, outcome, Rewrite::SoFar)?;
+        table.keep(Rewrite::SoFar, |format, out| outcome.write(format, out))?;
         reported?;
     }
     Ok(())
 }
 
 /// Prints the tables of a point, unless one document is printed at the end, and writes its files.
-fn reported(run: &Run, plan: &BenchPlan, is_in_document: bool) -> anyhow::Result<()> {
+fn reported(run: &Run, plan: &BenchPlan, first: &Parsed) -> anyhow::Result<()> {
     let scores = Scores::of_run(run, &plan.scoring);
-    if !is_in_document {
-        report::show(&scores)?;
+    if !first.json {
+        report::show(&scores, first.full)?;
     }
     report::keep(run, &scores, &plan.output).map(drop)
-}
-
-fn write_sweep(
-    files: &[(PathBuf, GridFormat)],
-    outcome: &SweepOutcome,
-    rewrite: Rewrite,
-) -> anyhow::Result<()> {
-    rewrite.files(files, "the sweep", |format| grid_text(outcome, format))
-}
-
-fn grid_text(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String> {
-    screen::text(|out| outcome.write(format, out))
 }
 
 /// Executes the runs and adds each to `done`. Returns the exit code of the worst one. Ctrl-C ends
 /// the current run and the sweep.
 fn runs(
     sweep: &Sweep,
-    files: &[(PathBuf, GridFormat)],
+    table: &RunTable,
     folder: Option<&Path>,
     context: &RunContext,
     done: &mut Vec<Run>,
@@ -121,18 +109,10 @@ fn runs(
             Origin::Resumed => Ok(scores.exit_code()),
         };
         done.push(run);
-        write_grid(files, done, Rewrite::SoFar)?;
+        table.keep(Rewrite::SoFar, |format, out| write_runs(done, format, out))?;
         worst = worst.max(code?);
     }
     Ok(worst)
-}
-
-fn write_grid(
-    files: &[(PathBuf, GridFormat)],
-    runs: &[Run],
-    rewrite: Rewrite,
-) -> anyhow::Result<()> {
-    rewrite.files(files, "the grid", |format| grid(runs, format))
 }
 
 /// Returns the points of the command line as a sweep that leaves their seeds and prompts unchanged.
@@ -146,8 +126,4 @@ fn settings(plan: &BenchPlan) -> Vec<(String, Value)> {
     let limit = plan.load.max_concurrency.map_or(json!("inf"), |limit| json!(limit));
     let items = json!(plan.workload.grouping.items());
     vec![("items".to_owned(), items), ("max_concurrency".to_owned(), limit)]
-}
-
-fn grid(runs: &[Run], format: GridFormat) -> anyhow::Result<String> {
-    screen::text(|out| write_runs(runs, format, out))
 }

@@ -17,7 +17,7 @@ use servemark_page::{GridFormat, RunPage, Served, write_sweep};
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::ResultDetails;
 use servemark_report::{
-    Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson, SglangOptions,
+    Layout as Format, NativeTable, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson, SglangOptions,
     SteadyStateLine, SweepReport, SweepRow, ThroughputPlots, TurnsTable, grid_settings, write_grid,
 };
 
@@ -61,8 +61,18 @@ impl<'a> Scores<'a> {
     }
 
     /// Writes the requested tables in order, after the lines for each request and the plots, if
-    /// they are requested.
+    /// they are requested. Servemark's own table is whole, in 100 columns.
     pub fn write_tables(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_tables_with(&NativeTable::default(), out)
+    }
+
+    /// Writes the requested tables like [`write_tables`](Self::write_tables), with `own` in place of
+    /// Servemark's own table.
+    pub fn write_tables_with(
+        &self,
+        own: &dyn ReportFormat,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         if let Some(first) = self.scoring.layouts.first().copied() {
             if self.scoring.print_requests {
                 self.write(first, &RequestLines, out)?;
@@ -72,6 +82,10 @@ impl<'a> Scores<'a> {
             }
         }
         for layout in &self.scoring.layouts {
+            if *layout == Layout::Native {
+                self.write(*layout, own, out)?;
+                continue;
+            }
             self.write(*layout, self.format(*layout).table().as_ref(), out)?;
             if *layout == Layout::Vllm {
                 self.write(*layout, &TurnsTable, out)?;

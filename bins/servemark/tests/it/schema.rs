@@ -126,6 +126,12 @@ pub(crate) fn documents(url: &str) -> Vec<(&'static str, Option<&'static str>, V
     );
     let simulated = "--simulate ttft=2ms --num-prompts 4 --random-input 8";
     let serving = format!("bench-serving {simulated} --random-output 4");
+    let vllm = format!(
+        "vllm bench serve --base-url {url} --model simulated --tokenizer {} --dataset-name random \
+         --num-prompts 2 --random-input-len 4 --random-output-len 4",
+        tokenizer.display()
+    );
+    let evalscope = "evalscope perf --simulate ttft=2ms --model m --prompt hello --max-tokens 4";
     let search = "--slo e2el:p50<60s --slo-search max-concurrency --slo-bounds 1,2 --slo-start 1 \
                   --slo-requests 20 --slo-duration 0.01";
     [
@@ -154,6 +160,65 @@ pub(crate) fn documents(url: &str) -> Vec<(&'static str, Option<&'static str>, V
         ("search", Some("i"), format!("bench-embedding {simulated} {search} --out i --json")),
         ("selftest", None, "doctor --streams 4 --duration 0.1 --json".to_owned()),
         ("sweep", Some("j"), format!("{serving} --sweep max-concurrency=1,2 --out j --json")),
+        ("files", None, "export run.jsonl --parquet tables --json".to_owned()),
+        ("score", None, format!("{vllm} --json --save-result --result-filename v.json")),
+        ("dry-run", None, format!("{vllm} --dry-run --json")),
+        ("runs", None, format!("{vllm} --num-runs 2 --json")),
+        ("compare", None, format!("{vllm} --compare v.json v.json --json")),
+        (
+            "score",
+            None,
+            format!(
+                "vllm bench latency --base-url {url} --input-len 4 --output-len 4 --num-iters 2 \
+                 --json"
+            ),
+        ),
+        (
+            "score",
+            None,
+            format!(
+                "vllm bench throughput --base-url {url} --model simulated --tokenizer {} \
+                 --input-len 4 --output-len 4 --num-prompts 2 --json",
+                tokenizer.display()
+            ),
+        ),
+        (
+            "score",
+            None,
+            format!("python3 -m sglang.bench_serving {simulated} --random-output 4 --json"),
+        ),
+        (
+            "runs",
+            None,
+            "python3 -m sglang.bench_one_batch_server --model-path None --simulate ttft=2ms \
+             --dataset-name random-ids --batch-size 1 2 --input-len 8 --output-len 4 --skip-warmup --json"
+                .to_owned(),
+        ),
+        ("runs", None, format!("{evalscope} --parallel 1 2 --number 2 2 --json")),
+        (
+            "runs",
+            None,
+            format!(
+                "{evalscope} --parallel 1 --number 2 --sla-auto-tune --sla-variable parallel \
+                 --sla-upper-bound 2 --sla-params [{{\"avg_ttft\":\"<=60\"}}] --json"
+            ),
+        ),
+        (
+            "runs",
+            None,
+            "ais_bench --models vllm_api_stream_chat --datasets synthetic_gen_string -m perf \
+             --simulate ttft=2ms --set datasets.config.RequestCount=2 --json"
+                .to_owned(),
+        ),
+        (
+            "experiment",
+            None,
+            format!(
+                "vllm bench sweep startup --startup-cmd {startup} --num-runs 1 -o o -e e --json",
+                startup = "./startup.sh"
+            ),
+        ),
+        ("files", None, "vllm bench sweep plot o/e --var-x a --var-y b --json".to_owned()),
     ]
     .map(|(name, kept, line)| (name, kept, line.split_whitespace().map(str::to_owned).collect()))
     .into()
@@ -175,6 +240,8 @@ fn what_commands_print_and_keep_is_what_their_schemas_say() {
     let server = servemark_mock::MockServer::start(servemark_mock::MockSpec::default()).unwrap();
     servemark(&folder, &RUN);
     fs::copy(folder.path().join("run.jsonl"), folder.path().join("other.jsonl")).unwrap();
+    write_startup_command(&folder);
+    let score = published("score");
     let mut checked = BTreeSet::from(["plan".to_owned()]);
     for (name, kept, line) in documents(&server.base_url()) {
         let args: Vec<&str> = line.iter().map(String::as_str).collect();
@@ -182,6 +249,10 @@ fn what_commands_print_and_keep_is_what_their_schemas_say() {
         assert!(!printed.stdout.is_empty(), "{line:?}: {}", text(&printed.stderr));
         let document = check(name, &printed.stdout);
         assert_eq!(document["schema"], format!("servemark/{name}/1"));
+        let runs = document["runs"].as_array().into_iter().flatten();
+        for run in runs.filter(|_| name == "runs") {
+            assert_eq!(faults(&run["score"], &score, &score, "score"), Vec::<String>::new());
+        }
         if let Some(kept) = kept {
             let kept = folder.path().join(kept);
             let summary = fs::read(kept.join("summary.json")).unwrap();
@@ -191,6 +262,34 @@ fn what_commands_print_and_keep_is_what_their_schemas_say() {
         checked.insert(name.to_owned());
     }
     assert_eq!(checked, names(), "a schema is checked with no document");
+}
+
+/// Writes a command that does as `vllm bench startup`: it prints text and writes a result.
+fn write_startup_command(folder: &tempfile::TempDir) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.path().join("startup.sh");
+    let script = "#!/bin/sh\necho noise\nwhile [ $# -gt 0 ]; do\n  \
+                  [ $1 = --output-json ] && echo '{\"a\": 1, \"b\": 2}' > $2\n  shift\ndone\n";
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_peers_files_are_what_they_are_without_a_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "vllm bench serve --simulate ttft=2ms --num-prompts 2 --random-input-len 4 \
+                --random-output-len 4 --save-result --result-filename";
+    let (mut plain, mut json) = (Vec::new(), Vec::new());
+    plain.extend(line.split(' ').chain(["plain.json"]));
+    json.extend(line.split(' ').chain(["json.json", "--json"]));
+    let keys = |name: &str, line: &[&str]| {
+        let done = servemark(&folder, line);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let result = fs::read(folder.path().join(name)).unwrap();
+        let result: Value = serde_json::from_slice(&result).unwrap();
+        result.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(keys("plain.json", &plain), keys("json.json", &json));
 }
 
 #[test]

@@ -56,6 +56,9 @@ pub(crate) struct JudgingArgs {
     /// evalscope; by default the one of the command line's dialect and native
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout)]
     pub(crate) layout: Vec<Layout>,
+    /// Print Servemark's own table whole, and not only a summary; a --layout does so too
+    #[arg(long)]
+    pub(crate) full: bool,
     /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
     /// 0.01 in commands of our own (bench-embedding, bench-offline, rerun) and anything below 1 in
     /// a peer's
@@ -77,13 +80,14 @@ pub(crate) struct JudgingArgs {
 
 flags! { JudgingArgs {
     LAYOUT = "--layout";
+    FULL = "--full";
     TOLERATE_FAILURES = "--tolerate-failures";
     FAIL_ON_VERDICT = "--fail-on-verdict";
     FAIL_ON = "--fail-on";
     STEADY_STATE_CONCURRENCY_RATIO = "--steady-state-concurrency-ratio";
 }}
 
-/// Flags that ask for something else than a run.
+/// Flags that ask for something else than a run, or for a document in place of its tables.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(crate) struct AskingArgs {
@@ -94,6 +98,9 @@ pub(crate) struct AskingArgs {
     /// Beside --plan-only it may be written as --as
     #[arg(long, value_name = "LANGUAGE", default_value = "json")]
     plan_format: PlanFormat,
+    /// Print one document of JSON in place of the tables
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Print the version
     #[arg(long, action = ArgAction::Version)]
     version: Option<bool>,
@@ -102,6 +109,7 @@ pub(crate) struct AskingArgs {
 flags! { AskingArgs {
     PLAN_ONLY = "--plan-only";
     PLAN_FORMAT = "--plan-format" => [Needs(Self::PLAN_ONLY)];
+    JSON = "--json";
     VERSION = "--version";
 }}
 
@@ -113,6 +121,11 @@ impl AskingArgs {
 }
 
 impl JudgingArgs {
+    /// Returns whether Servemark's own table is printed whole.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full || !self.layout.is_empty()
+    }
+
     /// Returns the tables to print and the conditions of a good run. If no tables are asked for,
     /// the dialect's table and the native one are printed.
     pub(crate) fn scoring(&self, dialect: Layout) -> Result<ScoringSpec, CliError> {

@@ -217,7 +217,6 @@ impl SweepArgs {
         for (parsed, point) in points.iter_mut().zip(&args) {
             let (usual, output) = (usual_folder(environment), &mut parsed.plan.output);
             parsed.folder = point.results.folder(&point.run, Some(usual), output)?;
-            parsed.json = point.results.json;
             if parsed.folder.is_some() && !given.is(OutputArgs::OUTPUT_FILE) {
                 output.result_file = None;
             }

@@ -188,8 +188,9 @@ impl OfflineArgs {
         plan.check().map_err(CliError::Plan)?;
         warnings.extend(candle::remark(&self.target));
         let parsed = Parsed::new(plan, keyed(environment)?, environment, self.run.stopping.grace);
-        let (plan_only, json) = (self.run.asking.printed_plan(), self.results.json);
-        Ok(Parsed { folder, json, plan_only, warnings, ..parsed })
+        let (plan_only, json) = (self.run.asking.printed_plan(), self.run.asking.json);
+        let full = self.run.judging.is_full();
+        Ok(Parsed { folder, json, full, plan_only, warnings, ..parsed })
     }
 
     fn engine(

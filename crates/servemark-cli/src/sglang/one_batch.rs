@@ -104,6 +104,12 @@ pub(crate) fn parse(
     understand(&args, &given, python, environment).map_err(refuse)
 }
 
+/// Returns the command with its flags.
+#[cfg(test)]
+pub(crate) fn clap_command() -> clap::Command {
+    args::command("sglang.bench_one_batch_server")
+}
+
 fn understand(
     args: &OneBatchArgs,
     given: &ParsedCommandLine,
@@ -119,7 +125,8 @@ fn understand(
     let (plan, credentials) = (first.case.plan.clone(), keyed(environment)?);
     let common = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     let plan_only = args.run.asking.printed_plan();
-    let common = Parsed { progress: false, plan_only, warnings, ..common };
+    let (json, full) = (args.run.asking.json, args.run.judging.is_full());
+    let common = Parsed { progress: false, plan_only, json, full, warnings, ..common };
     Ok(OneBatch {
         common,
         launch,

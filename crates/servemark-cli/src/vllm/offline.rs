@@ -12,8 +12,8 @@ mod latency;
 mod line;
 mod throughput;
 
-pub(crate) use self::latency::parse as latency;
-pub(crate) use self::throughput::parse as throughput;
+pub(crate) use self::latency::{command as latency_command, parse as latency};
+pub(crate) use self::throughput::{command as throughput_command, parse as throughput};
 
 #[cfg(test)]
 mod tests;

@@ -31,6 +31,8 @@ pub struct TextSlices {
     pub hub: HubSettings,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+    /// Whether one document of JSON is printed.
+    pub json: bool,
 }
 
 /// Parses the arguments that follow the module's name.
@@ -54,6 +56,12 @@ pub fn text_slices(
     understand(args, flexible.warnings, environment).map_err(refuse)
 }
 
+/// Returns the command with its flags.
+#[cfg(test)]
+pub(crate) fn clap_command() -> clap::Command {
+    <SlicesArgs as clap::CommandFactory>::command()
+}
+
 fn understand(
     args: SlicesArgs,
     warnings: Vec<String>,
@@ -75,6 +83,7 @@ fn understand(
         output: args.output.unwrap_or_default().into(),
         hub: environment.hub(),
         warnings,
+        json: args.json,
     })
 }
 
@@ -128,6 +137,9 @@ mod args {
         /// Allow code that comes with a tokenizer: no effect, none is ever run here
         #[arg(long)]
         pub(super) trust_remote_code: bool,
+        /// Print one document of JSON with the written file
+        #[arg(long)]
+        pub(super) json: bool,
     }
 
     impl SlicesArgs {

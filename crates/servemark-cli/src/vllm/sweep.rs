@@ -37,6 +37,18 @@ pub enum SweepCommand {
     Startup(StartupSweep),
 }
 
+impl SweepCommand {
+    /// Returns whether one document of JSON is printed in place of the messages.
+    pub fn prints_document(&self) -> bool {
+        match self {
+            Self::Plot(plot) => plot.json,
+            Self::PlotPareto(plot) => plot.json,
+            Self::Serve(sweep) => sweep.experiment.json,
+            Self::Startup(sweep) => sweep.experiment.json,
+        }
+    }
+}
+
 /// Folder of a sweep's results, and settings that all sweeps share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
@@ -50,6 +62,8 @@ pub struct Experiment {
     pub runs: u32,
     /// Whether the output of the commands is shown.
     pub shows_output: bool,
+    /// Whether one document of JSON with all results is printed in place of the messages.
+    pub json: bool,
 }
 
 /// Parsed sweep of a server over settings.
@@ -138,6 +152,8 @@ pub struct PlotSweep {
     pub dots_per_inch: u32,
     /// Whether the names of the plots are only printed and nothing is drawn.
     pub dry_run: bool,
+    /// Whether one document of JSON is printed in place of the messages.
+    pub json: bool,
 }
 
 /// Parsed command line for the Pareto frontier of an experiment's results.
@@ -149,6 +165,8 @@ pub struct ParetoSweep {
     pub spec: ParetoSpec,
     /// Whether the name of the plot is only printed and nothing is drawn.
     pub dry_run: bool,
+    /// Whether one document of JSON is printed in place of the messages.
+    pub json: bool,
 }
 
 /// Parses the arguments that follow `vllm bench sweep`.
@@ -218,6 +236,17 @@ pub fn parse(
     built.map_err(refuse)
 }
 
+/// Returns the sweep commands with their flags, for completions.
+pub(crate) fn clap_commands() -> [clap::Command; 5] {
+    [
+        <ServeArgs as CommandFactory>::command().name("serve"),
+        <WorkloadArgs as CommandFactory>::command().name("serve_workload"),
+        <StartupArgs as CommandFactory>::command().name("startup"),
+        <PlotArgs as CommandFactory>::command().name("plot"),
+        <ParetoArgs as CommandFactory>::command().name("plot_pareto"),
+    ]
+}
+
 /// Names of vLLM's sweep commands.
 const KINDS: [&str; 5] = [
     "vllm bench sweep plot",
@@ -265,11 +294,11 @@ vLLM's sweeps, same command lines.
 usage: servemark vllm bench sweep COMMAND [OPTIONS]
 
 Commands:
-  serve           Measure a server in several settings, each started by its command
-  serve_workload  Find how latency and throughput trade
-  startup         Measure how long a server takes to start, in several settings
+  serve           Measure servers, each started by its command
+  serve_workload  Measure latency and throughput between no load and full load
+  startup         Measure the start-up time of a server in several settings
   plot            Plot one result of a sweep over another
-  plot_pareto     Plot what a user gets over what a GPU gives
+  plot_pareto     Plot tokens per second per user over those per GPU
 ";
 
 #[cfg(test)]

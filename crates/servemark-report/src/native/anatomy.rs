@@ -16,10 +16,10 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
     for part in &anatomy.parts {
         table.cells(label(part.name), cells(part));
     }
-    table.note(
-        "  of mean, of p99: share of the time from due to the end, over all requests and over",
+    table.long_note(
+        "of mean, of p99: share of the time from due to the end, over all requests and over the \
+         slowest 1 %; of TTFT, its p99: likewise, of the time to the first output",
     );
-    table.note("  the slowest 1 %; of TTFT, its p99: likewise, of the time to the first output");
     let (all, text) = (anatomy.requests, anatomy.with_server_times);
     if text < all {
         table.note(format!("  the server reported its times of {text} of {all} requests"));

@@ -6,7 +6,7 @@ use servemark_core::Header;
 use servemark_metrics::{Latency, Metrics, Percentile, PercentileSource, Summary};
 
 use super::style::number;
-use crate::table::{Table, wrapped};
+use crate::table::Table;
 
 pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     let (service, response) = (&metrics.latencies, &metrics.response);
@@ -75,9 +75,7 @@ fn too_short(table: &mut Table, rows: &[(&str, &Summary)]) {
         }
     }
     for (why, labels) in notes {
-        for line in wrapped(&format!("no +/- of {}: {why}", labels.join(", ")), 96) {
-            table.note(format!("  {line}"));
-        }
+        table.long_note(format!("no +/- of {}: {why}", labels.join(", ")));
     }
 }
 

@@ -1,8 +1,9 @@
-//! Style of Servemark's table: at most 100 columns wide.
+//! Style of Servemark's table.
 
-use std::iter;
+use std::fmt::Write as _;
+use std::{io, iter};
 
-use crate::table::{Line, Style, wrapped};
+use crate::table::{Line, wrapped};
 
 /// Formats a number with about three significant digits, to fit a column.
 pub(super) fn number(value: Option<f64>) -> String {
@@ -43,42 +44,120 @@ pub(super) fn one_line(message: &str) -> String {
 
 const MESSAGE_WIDTH: usize = 84;
 
-/// The table's style: labels 18 columns wide, cells 9.
-pub(super) struct NativeStyle;
+/// The table's style: labels 18 columns wide, cells 9. In a narrower table the columns of a grid are
+/// as wide as their cells, and those that still do not fit stand in a second grid below.
+pub(super) struct NativeStyle {
+    /// Number of columns of a line.
+    pub(super) columns: usize,
+}
 
-impl Style for NativeStyle {
+impl NativeStyle {
+    /// Writes a table.
+    pub(super) fn write(&self, lines: &[Line], out: &mut dyn io::Write) -> io::Result<()> {
+        let mut rest = lines;
+        while let [line, below @ ..] = rest {
+            let (text, is_grid) = match line {
+                Line::Section(title, heads) if !heads.is_empty() => {
+                    (self.grid(title, heads, cells(below)), true)
+                }
+                line => (self.line(line), false),
+            };
+            writeln!(out, "{text}")?;
+            rest = &below[if is_grid { cells(below).count() } else { 0 }..];
+        }
+        Ok(())
+    }
+
     fn line(&self, line: &Line) -> String {
         match line {
             Line::Title(title) => title.clone(),
-            Line::Section(title, heads) if heads.is_empty() => format!("\n{title}"),
-            Line::Section(title, heads) => format!("\n{title}\n{:18}{}", "", columns(heads)),
-            Line::Row(label, value) => format!("  {label:<17} {value}").trim_end().to_owned(),
-            Line::Cells(label, cells) => format!("  {label:<16}{}", columns(cells)),
-            Line::Paragraph(label, text) => paragraph(label, text),
-            Line::Note(note) => note.clone(),
-            Line::LongNote(note) => {
-                let lines = wrapped(note, NOTE_WIDTH).into_iter();
-                lines.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+            Line::Section(title, _) => format!("\n{title}"),
+            Line::Row(label, value) if self.has_room_for(value) => {
+                format!("  {label:<17} {value}").trim_end().to_owned()
             }
+            Line::Cells(label, cells) => format!("  {label:<16}{}", padded(cells, |_| CELL)),
+            Line::Row(label, text) | Line::Paragraph(label, text) => self.paragraph(label, text),
+            Line::Note(note) => self.note(note),
+            Line::LongNote(note) => self.note(&format!("  {note}")),
             Line::End => String::new(),
         }
     }
+
+    /// Formats a grid, with the columns that do not fit in further grids below it.
+    fn grid<'a>(
+        &self,
+        title: &str,
+        heads: &[String],
+        rows: impl Iterator<Item = (&'a str, &'a [String])> + Clone,
+    ) -> String {
+        let room = self.columns.saturating_sub(LABEL);
+        let is_wide = heads.len() * (CELL + 1) <= room;
+        let width = |place: usize| {
+            let cells = rows.clone().filter_map(|(_, cells)| cells.get(place));
+            let needed = cells.chain(&heads[place..=place]).map(|cell| cell.chars().count());
+            if is_wide { CELL } else { needed.max().unwrap_or_default() }
+        };
+        let mut text = format!("\n{title}");
+        let mut first = 0;
+        while first < heads.len() {
+            let mut used = 0;
+            let fitting = (first..heads.len()).take_while(|&place| {
+                used += width(place) + 1;
+                used <= room
+            });
+            let last = heads.len().min(first + fitting.count().max(1));
+            let line = |cells: &[String]| {
+                let shown = &cells[first.min(cells.len())..last.min(cells.len())];
+                padded(shown, |place| width(first + place))
+            };
+            let _ = write!(text, "\n{:LABEL$}{}", "", line(heads));
+            for (label, cells) in rows.clone() {
+                let _ = write!(text, "\n  {label:<16}{}", line(cells));
+            }
+            first = last;
+        }
+        text
+    }
+
+    /// Formats a name and a text of several lines; the name stands on the first.
+    fn paragraph(&self, label: &str, text: &str) -> String {
+        let labels = [label].into_iter().chain(iter::repeat(""));
+        let lines = labels.zip(wrapped(text, self.columns.saturating_sub(TEXT)));
+        let lines = lines.map(|(label, line)| format!("  {label:<17} {line}").trim_end().to_owned());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Formats a note, with its indentation on each line if it takes several.
+    fn note(&self, note: &str) -> String {
+        if note.chars().count() <= self.columns {
+            return note.to_owned();
+        }
+        let indent = note.len() - note.trim_start().len();
+        let lines = wrapped(note, self.columns.saturating_sub(indent)).into_iter();
+        lines.map(|line| format!("{:indent$}{line}", "")).collect::<Vec<_>>().join("\n")
+    }
+
+    fn has_room_for(&self, value: &str) -> bool {
+        value.chars().count() <= self.columns.saturating_sub(TEXT)
+    }
 }
 
-fn columns(cells: &[String]) -> String {
-    let padded: Vec<_> = cells.iter().map(|cell| format!(" {cell:>8}")).collect();
-    padded.concat()
+/// Returns the rows of a grid: the cells at the beginning of these lines.
+fn cells(lines: &[Line]) -> impl Iterator<Item = (&str, &[String])> + Clone {
+    lines.iter().map_while(|line| match line {
+        Line::Cells(label, cells) => Some((label.as_str(), cells.as_slice())),
+        _ => None,
+    })
 }
 
-/// Formats a name and a text of several lines; the name stands on the first.
-fn paragraph(label: &str, text: &str) -> String {
-    let labels = [label].into_iter().chain(iter::repeat(""));
-    let lines = labels.zip(wrapped(text, TEXT_WIDTH));
-    let lines = lines.map(|(label, line)| format!("  {label:<17} {line}").trim_end().to_owned());
-    lines.collect::<Vec<_>>().join("\n")
+fn padded(cells: &[String], width: impl Fn(usize) -> usize) -> String {
+    let cells = cells.iter().enumerate();
+    cells.map(|(place, cell)| format!(" {cell:>width$}", width = width(place))).collect()
 }
 
-/// Width of a paragraph beside its name, in a table of 100 columns.
-const TEXT_WIDTH: usize = 80;
-/// Width of a note in a table of 100 columns.
-const NOTE_WIDTH: usize = 96;
+/// Width of the labels of a grid.
+const LABEL: usize = 18;
+/// Width of a cell where there is room.
+const CELL: usize = 8;
+/// Column in which the text beside a name begins.
+const TEXT: usize = 20;

@@ -2,16 +2,26 @@
 
 use std::io;
 
-use servemark_core::printable;
-use servemark_metrics::{FailureTally, Summary};
+use servemark_core::{CertificateCheck, printable};
+use servemark_metrics::{FailureTally, Metrics, Summary, TruthComparison};
 
 use crate::table::wrapped;
 use crate::{Report, ReportFormat};
 
-/// Summary of a run in at most 80 columns: what was measured, requests and rates, each latency with
-/// the 95 % intervals of its median and 99th percentile, and the verdict on the client.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RunSummary;
+/// Summary of a run: what was measured, requests and rates, each latency with the 95 % intervals of
+/// its median and 99th percentile, the verdict on the client, and, of the bundled simulator, the
+/// error of the measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct RunSummary {
+    /// Number of columns of a line, 80 by default.
+    pub columns: usize,
+}
+
+impl Default for RunSummary {
+    fn default() -> Self {
+        Self { columns: 80 }
+    }
+}
 
 impl ReportFormat for RunSummary {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
@@ -22,24 +32,44 @@ impl ReportFormat for RunSummary {
             "{}: load {}, latencies {}",
             audit.verdict, audit.load.verdict, audit.latencies
         );
-        for (name, text) in rows.chain([("Client", client)]) {
-            row(name, &text, out)?;
+        let truth = report.metrics.truth.as_ref().map(|truth| ("Error", error(truth)));
+        let incomplete = incomplete(report.metrics).map(|how| ("INCOMPLETE", how));
+        let rows = incomplete.into_iter().chain(rows).chain([("Client", client)]).chain(truth);
+        for (name, text) in rows {
+            self.row(name, &text, out)?;
         }
         Ok(())
     }
 }
 
-/// Writes a name and a text of several lines.
-fn row(name: &str, text: &str, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut name = name;
-    for line in wrapped(&printable(text), COLUMNS - INDENT) {
-        writeln!(out, "  {name:<NAME$}{line}")?;
-        name = "";
+impl RunSummary {
+    /// Writes a name and a text of several lines.
+    fn row(self, name: &str, text: &str, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut name = name;
+        for line in wrapped(&printable(text), self.columns.saturating_sub(INDENT)) {
+            writeln!(out, "  {name:<NAME$}{line}")?;
+            name = "";
+        }
+        Ok(())
     }
-    Ok(())
 }
 
-const COLUMNS: usize = 80;
+/// Returns how a run ended that is not complete.
+fn incomplete(metrics: &Metrics) -> Option<String> {
+    let how = metrics.completeness.how_it_ended()?;
+    let (missing, planned) = (metrics.requests.unfinished(), metrics.requests.planned);
+    Some(format!("the run {how}; {missing} of {planned} requests are missing"))
+}
+
+/// Returns the error of the measurement against the bundled simulator's own log.
+fn error(truth: &TruthComparison) -> String {
+    let deviations = [("p99 TTFT", Some(truth.p99_ttft)), ("p99 ITL", truth.p99_itl)];
+    let deviations = deviations.into_iter().filter_map(|(name, deviation)| {
+        Some(format!("{name} {:+.3} ms", deviation?.difference_ms))
+    });
+    format!("{} against the simulator's own log", deviations.collect::<Vec<_>>().join(", "))
+}
+
 const NAME: usize = 12;
 const INDENT: usize = NAME + 2;
 
@@ -51,7 +81,13 @@ fn measured(report: &Report<'_>) -> String {
         None => facts.target.clone(),
     };
     let model = facts.model_id.as_deref().unwrap_or(&facts.model);
-    if model.is_empty() { place } else { format!("{place}, model {model}") }
+    let model = if model.is_empty() { String::new() } else { format!(", model {model}") };
+    let simulated = if facts.simulated { ", the bundled simulator" } else { "" };
+    let unchecked = match facts.certificate {
+        CertificateCheck::Skipped => ", its TLS certificate NOT CHECKED (--insecure)",
+        _ => "",
+    };
+    format!("{place}{model}{simulated}{unchecked}")
 }
 
 fn requests(report: &Report<'_>) -> String {

@@ -1,10 +1,10 @@
-//! Servemark's own table, at most 100 columns wide.
+//! Servemark's own table.
 
 use std::io;
 
 use servemark_core::{CertificateCheck, RunFacts};
 use servemark_metrics::{
-    Absences, Anatomy, CacheAudit, Completeness, FailureGroup, Limit, Metrics, Verdict,
+    Absences, Anatomy, CacheAudit, FailureGroup, Limit, Metrics, Verdict,
 };
 
 use super::anatomy::anatomy;
@@ -25,13 +25,22 @@ use super::truth::truth;
 use crate::table::{Table, TablePart, TableSection};
 use crate::{Report, ReportFormat};
 
-/// Servemark's own table, at most 100 columns wide.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NativeTable;
+/// Servemark's own table.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeTable {
+    /// Number of columns of a line, 100 by default.
+    pub columns: usize,
+}
+
+impl Default for NativeTable {
+    fn default() -> Self {
+        Self { columns: 100 }
+    }
+}
 
 impl ReportFormat for NativeTable {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        Self::table(report).write(&NativeStyle, out)
+        NativeStyle { columns: self.columns }.write(Self::table(report).lines(), out)
     }
 }
 
@@ -99,11 +108,7 @@ impl NativeTable {
 }
 
 fn incomplete(table: &mut Table, metrics: &Metrics) {
-    let how = match metrics.completeness {
-        Completeness::Complete => return,
-        Completeness::Interrupted => "was interrupted",
-        Completeness::Killed => "was killed",
-    };
+    let Some(how) = metrics.completeness.how_it_ended() else { return };
     let (missing, planned) = (metrics.requests.unfinished(), metrics.requests.planned);
     table.note(format!("INCOMPLETE: this run {how}; {missing} of {planned} requests are missing."));
 }

@@ -108,7 +108,7 @@ fn native(log: &RunLog) -> String {
     let slos = [(Latency::Ttft, 20.12), (Latency::E2el, 40.0)]
         .map(|(metric, limit)| Slo::new(metric, limit).unwrap());
     let metrics = Metrics::score(log, &MetricPolicy::native().with_slos(slos));
-    report_text(&NativeTable, &Report::new(log, &metrics, &Audit::of(log)))
+    report_text(&NativeTable::default(), &Report::new(log, &metrics, &Audit::of(log)))
 }
 
 fn sglang(log: &RunLog, format: fn(Layout) -> Box<dyn ReportFormat>) -> String {
@@ -169,7 +169,7 @@ fn section(table: &str, title: &str) -> String {
 fn the_summary_of_a_run_fits_a_narrow_screen() {
     let log = finished();
     let (metrics, audit) = (Metrics::score(&log, &MetricPolicy::native()), Audit::of(&log));
-    let summary = report_text(&RunSummary, &Report::new(&log, &metrics, &audit));
+    let summary = report_text(&RunSummary::default(), &Report::new(&log, &metrics, &audit));
     insta::assert_snapshot!(summary, @"
     Measured    http://127.0.0.1:8000, model Qwen/Qwen2.5-7B-Instruct
     Requests    10 of 12 in 1.1 s, 9.1 requests/s, 36.3 output tokens/s; 2 of 12

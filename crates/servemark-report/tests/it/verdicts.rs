@@ -56,7 +56,7 @@ fn section<'a>(table: &'a str, title: &str) -> &'a str {
 fn verdicts_stand_at_the_head_and_the_settled_part_beside_the_whole() {
     let log = log(64);
     let (metrics, audit) = scored(&log);
-    let table = report_text(&NativeTable, &Report::new(&log, &metrics, &audit));
+    let table = report_text(&NativeTable::default(), &Report::new(&log, &metrics, &audit));
     let (head, _) = table.split_once("\nRun\n").unwrap();
     insta::assert_snapshot!(head, @r"
     Servemark report

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Map, Value, json};
 use servemark::plan::{Bracket, largest, peak};
 use servemark::report::{
     EvalscopeProbe, EvalscopeRun, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
@@ -10,6 +11,7 @@ use servemark::{ExecuteError, ExitCode, RunContext};
 use servemark_cli::{Consumed, EvalscopeRuns, SlaCriterion, SlaGoal, SlaSearch};
 
 use super::{Reported, make_folders, report, run_one, summarize};
+use crate::documents::RunsDocument;
 use crate::rewrite::{self, Rewrite};
 use crate::screen;
 
@@ -39,6 +41,7 @@ struct Tuner<'a> {
     /// Mean of the runs at each load.
     means: Vec<EvalscopeRun>,
     logs: Vec<Option<PathBuf>>,
+    document: RunsDocument,
     worst: ExitCode,
 }
 
@@ -53,6 +56,7 @@ impl<'a> Tuner<'a> {
             selections: Vec::new(),
             means: Vec::new(),
             logs: Vec::new(),
+            document: RunsDocument::new(requested.first.prints_document()),
             worst: ExitCode::Ok,
         }
     }
@@ -79,6 +83,8 @@ impl<'a> Tuner<'a> {
         let tables =
             screen::text(|out| write_evalscope_search(&self.probes, &self.selections, out))?;
         screen::print(&format!("\nSLA Auto-tune Summary:\n{tables}"));
+        let selections = self.selections.iter().map(selected).collect();
+        self.document.print_with(Map::from_iter([("selections".to_owned(), selections)]));
         let written = rewrite::both(&document, reported).and(document);
         rewrite::with_logs(written, self.logs.iter().map(Option::as_deref), "--as evalscope")
     }
@@ -142,7 +148,7 @@ impl<'a> Tuner<'a> {
         let mut done = Vec::new();
         for run in servemark::Sweep::open(&runs, None, self.context)? {
             let run = run?;
-            let (reported, code) = run_one(self.requested, &run)?;
+            let (reported, code) = run_one(self.requested, &run, &mut self.document)?;
             self.logs.push(run.run.run_log);
             done.push(reported);
             self.worst = self.worst.max(code?);
@@ -177,6 +183,13 @@ fn score(probe: &EvalscopeProbe, criterion: &SlaCriterion) -> Option<f64> {
 
 fn value(probe: &EvalscopeProbe, criterion: &SlaCriterion) -> Option<f64> {
     probe.mean(criterion.metric.field, criterion.metric.percentile)
+}
+
+/// Returns a selection as an entry of the document.
+fn selected(selection: &EvalscopeSelection) -> Value {
+    let criteria: Vec<String> =
+        selection.criteria.iter().map(|(name, text)| format!("{name} {text}")).collect();
+    json!({"criteria": criteria, "load": selection.load, "reason": selection.reason})
 }
 
 fn name_and_text(criterion: &SlaCriterion) -> (String, String) {

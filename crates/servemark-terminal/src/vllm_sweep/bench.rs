@@ -39,6 +39,9 @@ fn run_here(arguments: &[String], text: ChildStdout, context: &RunContext) -> an
     if parsed.plan_only.is_some() {
         bail!("--plan-only measures nothing, and a sweep needs a result");
     }
+    if parsed.json {
+        bail!("--json belongs in front of --bench-cmd: the sweep prints one document of all runs");
+    }
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
@@ -49,7 +52,7 @@ fn run_here(arguments: &[String], text: ChildStdout, context: &RunContext) -> an
     let run = execute(&parsed.plan, &context)?;
     let scores = Scores::of_run(&run, &parsed.plan.scoring);
     if text == ChildStdout::Yes {
-        report::show(&scores)?;
+        report::show(&scores, parsed.full)?;
     }
     match report::keep(&run, &scores, &parsed.plan.output)? {
         ExitCode::Ok => Ok(()),

@@ -14,7 +14,7 @@ use servemark_cli::CliError;
 use servemark_cli::vllm::sweep::{Combination, Experiment, combinations, file_name};
 use servemark_pyjson::{Style, Text, standard, to_string};
 
-use crate::screen;
+use crate::{documents, screen};
 
 /// Runs an experiment in its folder, and prints the folder and the outcome.
 pub(super) fn keep(
@@ -78,7 +78,12 @@ fn run_and_save(
     }
     let rows = measure().context(STOPPED)?;
     fs::create_dir_all(folder).with_context(|| cannot_write(folder))?;
+    let document = experiment.json.then(|| {
+        let folder = folder.display().to_string();
+        json!({"schema": "servemark/experiment/1", "folder": folder, "results": rows})
+    });
     write_summary(&folder.join("summary.csv"), rows)?;
+    document.iter().for_each(documents::print);
     print_line(&format!("Experiment has been saved at: {}", folder.display()));
     Ok(())
 }

@@ -14,12 +14,14 @@ use servemark_cli::vllm::sweep::{ParetoSweep, PlotSweep, file_name};
 use servemark_pyjson::standard;
 
 use super::experiment::print_line;
+use crate::documents;
 
 /// Plots one result over another.
 pub(super) fn plot(plot: &PlotSweep) -> anyhow::Result<ExitCode> {
     let records = results(&plot.folder)?;
     fs::create_dir_all(&plot.figures)
         .with_context(|| format!("cannot make {}", plot.figures.display()))?;
+    let mut files = Vec::new();
     for relation in plot.spec.figures(&records)? {
         let path = plot.figures.join(file_name(&format!("{}.png", relation.name(&plot.name))));
         let (rows, columns) = relation.panels()?;
@@ -27,14 +29,16 @@ pub(super) fn plot(plot: &PlotSweep) -> anyhow::Result<ExitCode> {
         print_line(&format!("Group: {}", group_literal(relation.group())));
         print_line(&format!("Grid: {rows} rows x {columns} cols"));
         print_line(&format!("Output file: {}", path.display()));
-        if !plot.dry_run {
-            match relation.figure()? {
-                Some(figure) => save(&figure, &path, plot.dots_per_inch)?,
-                None => print_line("No data to plot: the filters leave no run."),
-            }
+        let figure = if plot.dry_run { None } else { relation.figure()? };
+        match &figure {
+            Some(figure) => save(figure, &path, plot.dots_per_inch)?,
+            None if plot.dry_run => {}
+            None => print_line("No data to plot: the filters leave no run."),
         }
         print_line("[END FIGURE]");
+        files.extend((plot.dry_run || figure.is_some()).then_some(path));
     }
+    documents::print_files(plot.json, &files, !plot.dry_run);
     Ok(ExitCode::Ok)
 }
 
@@ -66,6 +70,7 @@ pub(super) fn plot_pareto(plot: &ParetoSweep) -> anyhow::Result<ExitCode> {
         print_line(&format!("Plotted {points} points; Pareto frontier size: {best}."));
     }
     print_line("[END FIGURE]");
+    documents::print_files(plot.json, &[path], !plot.dry_run);
     Ok(ExitCode::Ok)
 }
 

@@ -9,7 +9,7 @@ use crate::run::capacity::whole;
 
 impl fmt::Display for Selftest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "What this machine is worth as a client (servemark {})", self.servemark)?;
+        writeln!(f, "Accuracy of this machine as a client (servemark {})", self.servemark)?;
         for (what, value) in self.rows() {
             writeln!(f, "  {what:<38}{value}")?;
         }

@@ -115,7 +115,7 @@ pub(crate) fn parse(
 }
 
 /// Returns the command with all flags.
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let of_engine = [TargetArgs::MODEL, TargetArgs::SERVED_MODEL_NAME];
     with_serve_flags(LatencyArgs::command(), PROGRAM, PEER, &of_engine)
 }

@@ -144,7 +144,7 @@ pub(crate) fn parse(
 }
 
 /// Returns the command with all flags.
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let without_default = |arg: Arg| {
         let is_unset = UNSET.iter().any(|flag| arg.get_long() == Some(flag.long()));
         if is_unset { arg.default_value(Resettable::Reset) } else { arg }

@@ -85,6 +85,9 @@ pub(super) struct ExperimentArgs {
     /// Continue an experiment that was interrupted
     #[arg(long)]
     pub(super) resume: bool,
+    /// Print one document of JSON with all results in place of the messages
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Measure the start-up time of a server in several settings
@@ -165,6 +168,9 @@ pub(super) struct PlotArgs {
     /// Print the names of the plots without drawing them
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// Print one document of JSON with the names of the plots in place of the messages
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Plot tokens per second per user over tokens per second per GPU, with the Pareto frontier of the
@@ -187,6 +193,9 @@ pub(super) struct ParetoArgs {
     /// Print the name of the plot without drawing it
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// Print one document of JSON with the name of the plot in place of the messages
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 impl ServeFlags {
@@ -197,8 +206,11 @@ impl ServeFlags {
 }
 
 impl ExperimentArgs {
+    pub(super) const DRY_RUN: Flag = Flag::new("--dry-run");
     pub(super) const EXPERIMENT_NAME: Flag = Flag::new("--experiment-name");
+    pub(super) const JSON: Flag = Flag::new("--json");
     pub(super) const OUTPUT_DIR: Flag = Flag::new("--output-dir");
+    pub(super) const SHOW_STDOUT: Flag = Flag::new("--show-stdout");
 }
 
 impl StartupArgs {

@@ -42,12 +42,18 @@ impl ServeFlags {
 
 impl ExperimentArgs {
     fn experiment(self, num_runs: i64, environment: &Environment) -> Result<Experiment, CliError> {
+        let unprintable = [(Self::DRY_RUN, self.dry_run), (Self::SHOW_STDOUT, self.show_stdout)];
+        for (flag, _) in unprintable.into_iter().filter(|(_, is_given)| *is_given && self.json) {
+            let why = format!("has no document: {flag} prints commands or their output as text");
+            return Err(CliError::setting(Self::JSON, why));
+        }
         Ok(Experiment {
             folder: folder(&self.output_dir, self.experiment_name.as_deref(), environment),
             dry_run: self.dry_run,
             resume: self.resume,
             runs: runs(num_runs)?,
             shows_output: self.show_stdout,
+            json: self.json,
         })
     }
 }
@@ -107,6 +113,7 @@ impl PlotArgs {
             spec,
             dots_per_inch: dots(self.fig_dpi)?,
             dry_run: self.dry_run,
+            json: self.json,
         })
     }
 }
@@ -119,7 +126,7 @@ impl ParetoArgs {
             label_by: names(&self.label_by),
         };
         let folder = folder.ok_or(CliError::Together(NO_FOLDER))?;
-        Ok(ParetoSweep { folder, spec, dry_run: self.dry_run })
+        Ok(ParetoSweep { folder, spec, dry_run: self.dry_run, json: self.json })
     }
 }
 
