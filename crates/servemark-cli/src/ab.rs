@@ -14,7 +14,7 @@ use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::some_time;
-use crate::own::parse_command;
+use crate::own::{RUN_EXIT_CODES, notes, parse_command};
 use crate::parsed::Parsed;
 use crate::python;
 use crate::results_folder::ResultsFolder;
@@ -28,10 +28,8 @@ use crate::until::{Targets, targets};
 /// Every run leaves its log in a folder, from which the same command line continues after a stop.
 /// The table is that of servemark compare, with the runs of a round as a pair. After -- come the
 /// flags of bench-serving, or another benchmark's whole command line, without the server's address.
-/// Exit codes: 0; 2, the command line; 4, a server is not ready; 5, too many requests failed; 6, a
-/// figure of --until is not known; 130, interrupted.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "ab", max_term_width = 100)]
+#[command(name = "ab", max_term_width = 100, after_help = notes(&AB_EXAMPLES, AB_EXIT_CODES))]
 struct AbArgs {
     /// Server A, such as http://127.0.0.1:30000
     #[arg(long, value_name = "URL")]
@@ -56,13 +54,26 @@ struct AbArgs {
     common: CommonArgs,
 }
 
+const AB_EXAMPLES: [&str; 2] = [
+    "servemark ab --a http://old:8000 --b http://new:8000 -- --num-prompts 200",
+    "servemark ab --a URL --b URL --until ttft:p50+-2% -- vllm bench serve ...",
+];
+
+const AB_EXIT_CODES: &str = "0 done, 1 internal error, 2 usage, 4 a server is not ready, 5 too many requests failed, 6 a \
+     figure of --until is not known or the changes are not judged, 130 interrupted.";
+
+const NOISE_EXAMPLES: [&str; 2] = [
+    "servemark noise http://gpu-box:8000 -- --num-prompts 200 --request-rate 4",
+    "servemark noise http://gpu-box:8000 --runs 8 -- vllm bench serve ...",
+];
+
 /// Run one command line several times against one server, and store the spread between the runs
 ///
 /// The spread of each figure between runs is kept in a file, by machine, server and plan. servemark
 /// compare shows it, and refuses a gate that is finer. After -- come the flags of bench-serving, or
 /// another benchmark's whole command line, without the server's address.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "noise", max_term_width = 100)]
+#[command(name = "noise", max_term_width = 100, after_help = notes(&NOISE_EXAMPLES, RUN_EXIT_CODES))]
 struct NoiseArgs {
     /// The server, such as http://127.0.0.1:30000
     #[arg(value_name = "URL")]

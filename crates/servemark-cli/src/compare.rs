@@ -11,18 +11,15 @@ use servemark_metrics::{
 use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::gates::GateArgs;
-use crate::own::parse_command;
+use crate::own::{notes, parse_command};
 
 /// Compare results before and after a change, figure by figure
 ///
 /// A result is a run log, a folder of run logs, or a result file of SGLang's or vLLM's client, of
 /// which the last line counts. Give several runs a side with --before and --after: their spread
 /// tells what differs between runs of the same server. Each change comes with its 99 % interval.
-/// Exit codes: 0; 2, a file is no result; 3, a condition of --fail-if holds or a --no-worse-than
-/// fails; 6, a --no-worse-than is undecided, or such a gate is not judged because it is finer than
-/// the spread between runs, or because the client audit of a run says suspect or client-limited.
 #[derive(Clone, Debug, Parser, PartialEq)]
-#[command(name = "compare", max_term_width = 100)]
+#[command(name = "compare", max_term_width = 100, after_help = notes(&EXAMPLES, EXIT_CODES))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct CompareArgs {
     /// The result to start from
@@ -38,7 +35,7 @@ pub struct CompareArgs {
     /// (servemark rerun), and no others did, they are compared as a pair
     #[arg(long, value_name = "RESULT", num_args = 1.., requires = "before")]
     pub after: Vec<PathBuf>,
-    /// Whose definitions run logs are scored by: native, sglang or vllm
+    /// Definitions of the metrics of run logs: native, sglang or vllm
     #[arg(long = "as", value_name = "NAME", default_value = "native", value_parser = parse_policy)]
     pub policy: MetricPolicy,
     /// Exit with 3 if this holds: 'ttft:p99>+5%' if it rose by more than 5 %,
@@ -81,6 +78,17 @@ pub struct CompareArgs {
     #[arg(skip)]
     pub has_vllm_table: bool,
 }
+
+const EXAMPLES: [&str; 3] = [
+    "servemark compare before.runlog.jsonl after.runlog.jsonl --html changes.html",
+    "servemark compare before.runlog.jsonl after.runlog.jsonl --no-worse-than 5%",
+    "servemark compare --before monday/ --after tuesday/ --junit gates.xml",
+];
+
+const EXIT_CODES: &str = "0 done, 1 internal error, 2 usage or a file is no result, 3 a condition of --fail-if holds or \
+     a --no-worse-than fails, 6 a --no-worse-than is undecided, or a gate is not judged because it \
+     is finer than the spread between runs or because the client audit of a run says suspect or \
+     client-limited.";
 
 impl CompareArgs {
     /// Creates the comparison of two results that vLLM's Rust client prints with `--compare`.

@@ -6,28 +6,31 @@ use clap::{Command, CommandFactory, Parser};
 use clap_complete::Shell;
 
 use crate::error::{CliError, UsageError};
-use crate::own::parse_command;
+use crate::own::{PLAIN_EXIT_CODES, notes, parse_command};
 use crate::{
     ab, aisbench, compare, evalscope, explore, export, rerun, run_file, schema, score, selftest,
     sglang, vllm,
 };
 
 /// Print the script with which a shell completes the commands and flags
-///
-/// Examples:
-///   servemark completions bash > /etc/bash_completion.d/servemark
-///   servemark completions zsh > ~/.zfunc/_servemark
 #[derive(Clone, Debug, Parser)]
-#[command(name = "completions", max_term_width = 100, verbatim_doc_comment)]
+#[command(name = "completions", max_term_width = 100,
+          after_help = notes(&EXAMPLES, PLAIN_EXIT_CODES))]
 struct CompletionsArgs {
     /// Name of the shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-/// Print the manual page: servemark man > servemark.1
+const EXAMPLES: [&str; 2] = [
+    "servemark completions bash > /etc/bash_completion.d/servemark",
+    "servemark completions zsh > ~/.zfunc/_servemark",
+];
+
+/// Print the manual page
 #[derive(Clone, Debug, Parser)]
-#[command(name = "man", max_term_width = 100)]
+#[command(name = "man", max_term_width = 100,
+          after_help = notes(&["servemark man > servemark.1"], PLAIN_EXIT_CODES))]
 struct ManArgs {}
 
 /// Parses the arguments of `servemark completions` and returns the script.
@@ -107,6 +110,40 @@ mod tests {
         let page = parse_man(std::iter::empty()).unwrap();
         for word in [".TH", "compare", "run", "max\\-streams"] {
             assert!(page.contains(word), "{word}: {page}");
+        }
+    }
+
+    /// Adds every command that does something by itself.
+    fn add_commands(command: &Command, found: &mut Vec<Command>) {
+        if !command.has_subcommands() || command.get_name() == "servemark" {
+            found.push(command.clone());
+        }
+        command.get_subcommands().for_each(|below| add_commands(below, found));
+    }
+
+    #[test]
+    fn the_help_of_each_command_has_examples_and_exit_codes() {
+        let mut commands = vec![sglang::one_batch::clap_command(), vllm::slices_command()];
+        add_commands(&whole(), &mut commands);
+        for mut command in commands {
+            let help = command.render_long_help().to_string();
+            for part in ["Example", "Exit codes: 0 "] {
+                assert!(help.contains(part), "{}: {part}: {help}", command.get_name());
+            }
+        }
+    }
+
+    #[test]
+    fn help_texts_name_the_thing_and_ask_no_question() {
+        let mut commands = vec![sglang::one_batch::clap_command(), vllm::slices_command()];
+        add_commands(&whole(), &mut commands);
+        for command in &commands {
+            for arg in command.get_arguments() {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                let first = help.split_whitespace().next().unwrap_or_default();
+                let question = ["How", "What", "Which", "Who", "Whose", "Nothing"];
+                assert!(!question.contains(&first), "{} {arg}: {help}", command.get_name());
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::gates::GateArgs;
 use crate::number::refused;
-use crate::own::{ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, parse_command};
+use crate::own::{ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, notes, parse_command};
 use crate::python;
 use crate::rerun::credentials;
 use crate::results_folder::ResultsFolder;
@@ -25,16 +25,9 @@ use crate::score::{Objectives, objectives};
 /// Asks the server for its engine, model and route, then measures it with 1, 2, 4, … streams until
 /// more streams yield no more tokens, and at last for longer with the best number. Prompts are
 /// passages of a bundled text; nothing is downloaded. The API key is read from OPENAI_API_KEY or
-/// API_KEY. Exit codes: 0, measured; 2, the options are wrong; 3, no number of streams meets the
-/// objectives of --slo; 4, no server, or it does not answer; 5, more than 1 % of the requests of the
-/// best load failed; 6, undecided; 130, stopped.
-///
-/// Examples:
-///   servemark                                  the first server found on this machine
-///   servemark gpu-box:8000                     a server by its address
-///   servemark http://gpu-box:8000 --slo 'ttft:p90<500ms,tpot:p90<50ms'
+/// API_KEY.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "servemark", max_term_width = 100, verbatim_doc_comment)]
+#[command(name = "servemark", max_term_width = 100, after_help = notes(&EXAMPLES, EXIT_CODES))]
 pub(crate) struct UrlArgs {
     /// Address of the server: HOST:PORT or a URL; without one, the ports of this machine that
     /// engines use by default are tried: 8000, 30000, 11434, 8080, 23333
@@ -56,7 +49,7 @@ pub(crate) struct UrlArgs {
 
 /// Explore the bundled simulator, as an example of what `servemark URL` does
 #[derive(Clone, Debug, Parser)]
-#[command(name = "demo", max_term_width = 100)]
+#[command(name = "demo", max_term_width = 100, after_help = notes(&DEMO_EXAMPLES, EXIT_CODES))]
 pub(crate) struct DemoArgs {
     #[command(flatten)]
     load: LoadArgs,
@@ -65,16 +58,28 @@ pub(crate) struct DemoArgs {
     places: NonZeroUsize,
 }
 
+const EXAMPLES: [&str; 3] = [
+    "servemark                       the first server found on this machine",
+    "servemark gpu-box:8000          a server by its address",
+    "servemark http://gpu-box:8000 --slo 'ttft:p90<500ms,tpot:p90<50ms'",
+];
+
+const DEMO_EXAMPLES: [&str; 2] = ["servemark demo", "servemark demo --duration 10 --json"];
+
+const EXIT_CODES: &str = "0 measured, 1 internal error, 2 usage, 3 no number of streams meets the objectives of --slo, 4 \
+     no server answers, 5 more than 1 % of the requests of the best load failed, 6 undecided, 130 \
+     stopped.";
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Load and results")]
 struct LoadArgs {
-    /// Seconds for all loads together, about
+    /// Approximate duration of all loads together in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_duration)]
     duration: Duration,
     /// Objectives that define the capacity, such as 'ttft:p90<500ms,tpot:p90<50ms'
     #[arg(long, value_name = "OBJECTIVES", value_parser = objectives)]
     slo: Option<Objectives>,
-    /// Number of words of each prompt, about
+    /// Approximate number of words of each prompt
     #[arg(long, value_name = "N", default_value = "150",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     prompt_words: u32,

@@ -11,7 +11,9 @@ mod stopping;
 mod telemetry;
 mod worker;
 
-pub(crate) use self::command::parse_command;
+pub(crate) use self::command::{
+    PLAIN_EXIT_CODES, RUN_EXIT_CODES, notes, parse_command, with_exit_codes,
+};
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs, ReuseArgs, TrustArgs};
 pub(crate) use self::display::DisplayArgs;
 pub(crate) use self::run::{

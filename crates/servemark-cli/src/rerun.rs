@@ -19,20 +19,22 @@ use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::{DisplayArgs, OWN_TOLERANCE, StoppingArgs, parse_command, parse_share};
+use crate::own::{
+    DisplayArgs, OWN_TOLERANCE, RUN_EXIT_CODES, StoppingArgs, notes, parse_command, parse_share,
+};
 use crate::parsed::Parsed;
 use crate::plan_file::PlanFormat;
 use crate::results_folder::{ResultsFolder, usual_folder};
 use crate::score::ScoringArgs;
 
-/// Run again what a run log holds: the same requests, at the same times
+/// Repeat a finished run from its run log: the same requests at the same times
 ///
 /// The plan of a run is in its log, so any server or engine can be given the very same load: an old
 /// result against a new build, with --base-url, and servemark compare shows what changed. Files
 /// that the run left behind are not touched. A run log holds no key: OPENAI_API_KEY or API_KEY is
 /// read, as by bench-serving, and --header gives others.
 #[derive(Parser)]
-#[command(name = "rerun", max_term_width = 100)]
+#[command(name = "rerun", max_term_width = 100, after_help = notes(&EXAMPLES, RUN_EXIT_CODES))]
 struct RerunArgs {
     /// The run log of the run
     #[arg(value_name = "RUNLOG")]
@@ -83,6 +85,11 @@ struct PlaceArgs {
     #[arg(long, conflicts_with = "live")]
     no_run_log: bool,
 }
+
+const EXAMPLES: [&str; 2] = [
+    "servemark rerun run.runlog.jsonl",
+    "servemark rerun run.runlog.jsonl --base-url http://new-build:8000",
+];
 
 impl RerunArgs {
     const BASE_URL: Flag = Flag::new("--base-url");

@@ -10,28 +10,21 @@ use servemark_plan::{BenchPlan, Layout, SloSpec};
 use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::gates::GateArgs;
-use crate::own::{DisplayArgs, OWN_TOLERANCE, StoppingArgs, parse_command};
+use crate::own::{DisplayArgs, OWN_TOLERANCE, RUN_EXIT_CODES, StoppingArgs, notes, parse_command};
 use crate::parsed::Parsed;
 use crate::plan_file::{PlanFormat, Setting, plan_of, read};
 use crate::rerun::credentials;
 use crate::results_folder::ResultsFolder;
 use crate::score::{Objectives, objectives};
 
-/// Run what a file describes
+/// Run a plan from a file
 ///
 /// The file is a plan in TOML, YAML or JSON: docs/plans.md describes it, and `servemark schema plan`
 /// prints its JSON Schema for editors. Any other benchmark's command line becomes one with --plan-only
-/// --as toml. All faults of the file, and files that are missing or cannot be written, are told
-/// together before anything is sent. Exit codes: 0; 2, the file or the options are wrong; 3, an
-/// objective is not met; 4, the server is not ready; 5, too many requests failed; 6, undecided; 130,
-/// stopped.
-///
-/// Examples:
-///   servemark run bench.toml
-///   servemark run bench.toml --set load.max_concurrency=32 --set model.name=my-model
-///   servemark vllm bench serve ... --plan-only --as toml > bench.toml
+/// --as toml. All faults of the file, and files that are missing or cannot be written, are reported
+/// together before anything is sent.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "run", max_term_width = 100, verbatim_doc_comment)]
+#[command(name = "run", max_term_width = 100, after_help = notes(&EXAMPLES, RUN_EXIT_CODES))]
 struct RunFileArgs {
     /// The plan: a file that ends in .toml, .yaml or .json
     #[arg(value_name = "FILE")]
@@ -67,6 +60,12 @@ struct RunFileArgs {
     #[command(flatten)]
     gates: GateArgs,
 }
+
+const EXAMPLES: [&str; 3] = [
+    "servemark run bench.toml",
+    "servemark run bench.toml --set load.max_concurrency=32 --set model.name=m",
+    "servemark vllm bench serve ... --plan-only --as toml > bench.toml",
+];
 
 /// A run that a file describes.
 #[derive(Clone, Debug)]

@@ -7,16 +7,18 @@ use servemark_plan::plan_schema;
 
 use crate::argparse::Flag;
 use crate::error::{CliError, UsageError};
-use crate::own::parse_command;
+use crate::own::{PLAIN_EXIT_CODES, notes, parse_command};
 
 /// Print a JSON Schema: of the files that servemark run reads, or of what --json prints
 #[derive(Clone, Debug, Parser)]
-#[command(name = "schema", max_term_width = 100)]
+#[command(name = "schema", max_term_width = 100, after_help = notes(&EXAMPLES, PLAIN_EXIT_CODES))]
 struct SchemaArgs {
     /// Document that the schema is of
     #[arg(value_name = "NAME")]
     name: SchemaName,
 }
+
+const EXAMPLES: [&str; 2] = ["servemark schema plan > plan.schema.json", "servemark schema score"];
 
 /// A document with a published schema.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]

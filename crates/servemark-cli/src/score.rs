@@ -13,12 +13,12 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::gates::GateArgs;
 use crate::number::percentiles;
-use crate::own::{parse_command, parse_layout, parse_verdict};
+use crate::own::{notes, parse_command, parse_layout, parse_verdict};
 use crate::python;
 
 /// Score a run again from what was recorded
 #[derive(Clone, Debug, Parser, PartialEq)]
-#[command(name = "score", max_term_width = 100)]
+#[command(name = "score", max_term_width = 100, after_help = notes(&EXAMPLES, EXIT_CODES))]
 pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
@@ -81,9 +81,9 @@ pub struct ScoringArgs {
     /// The percentiles that vLLM's table and result have, with commas; those of the run if left out
     #[arg(long, value_name = "PERCENTS", value_parser = parse_percentiles)]
     pub metric_percentiles: Option<Percentiles>,
-    /// What the run must keep to, such as ttft:p99<2000ms,success>=99% or mlperf:llama2-70b; exit
-    /// with 3 if a confidence bound says that it does not, with 6 if the run cannot tell; that of
-    /// the run if left out
+    /// Objectives of the run, such as ttft:p99<2000ms,success>=99% or mlperf:llama2-70b; exit with
+    /// 3 if a confidence bound shows that one is not met, with 6 if the run is too short to tell;
+    /// those of the run if left out
     #[arg(long = "slo", value_name = "OBJECTIVES", num_args = 1.., value_parser = objectives)]
     pub slo: Vec<Objectives>,
     /// Say by published rules whether the run is VALID, and exit with 3 if it is INVALID: mlperf,
@@ -113,6 +113,15 @@ pub struct ScoringArgs {
     #[arg(long)]
     pub cache_report: bool,
 }
+
+const EXAMPLES: [&str; 3] = [
+    "servemark score run.runlog.jsonl --full",
+    "servemark score run.runlog.jsonl --slo 'ttft:p99<2s,success>=99%' --junit slo.xml",
+    "servemark score run.runlog.jsonl --html report.html",
+];
+
+const EXIT_CODES: &str = "0 done, 1 internal error, 2 usage or a damaged log, 3 a gate failed, 6 an objective is \
+     undecided.";
 
 impl ScoreArgs {
     /// Returns whether Servemark's own table is printed whole.

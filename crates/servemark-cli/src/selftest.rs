@@ -8,22 +8,20 @@ use clap::Parser;
 
 use crate::environment::Environment;
 use crate::error::UsageError;
-use crate::own::parse_command;
+use crate::own::{notes, parse_command};
 
 /// Measure how accurate this machine is as a client, against the bundled server, in a few seconds
 ///
-/// What it finds is kept in the user's cache folder, and later runs warn of a plan that asks for
-/// more than 70 % of it. Exit codes: 0, the test came to its end, whatever its verdict; 1, the
-/// machine refused something; 2, the options are wrong or too much for it; 3, a requirement is not
-/// met.
+/// The results are kept in the user's cache folder, and later runs warn of a plan that asks for more
+/// than 70 % of the capacity found.
 #[derive(Clone, Debug, Parser, PartialEq)]
-#[command(name = "selftest", max_term_width = 100)]
+#[command(name = "selftest", max_term_width = 100, after_help = notes(&EXAMPLES, EXIT_CODES))]
 pub struct SelftestArgs {
-    /// How many answers stream at once
+    /// Number of answers that stream at once
     #[arg(long, value_name = "N", default_value_t = 256,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub streams: u32,
-    /// About how many seconds each of the four loads lasts
+    /// Approximate duration of each of the four loads in seconds
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_duration)]
     pub duration: Duration,
     /// Print one document of JSON and no table
@@ -41,6 +39,12 @@ pub struct SelftestArgs {
     #[arg(skip)]
     pub cache: Option<PathBuf>,
 }
+
+const EXAMPLES: [&str; 2] =
+    ["servemark doctor", "servemark doctor --streams 1024 --require-itl-error-ms 0.1"];
+
+const EXIT_CODES: &str = "0 the test came to its end, whatever its verdict, 1 the machine refused something, 2 usage, or \
+     the options ask for more than the machine has, 3 a requirement is not met.";
 
 fn parse_duration(seconds: &str) -> Result<Duration, String> {
     let seconds = parse_number(seconds)?;

@@ -253,7 +253,7 @@ impl<'a> Page<'a> {
         html.element("p class=\"lead\"", &lead);
         document(&mut html, "The plan as JSON", &header.plan);
         if let Some(info) = &header.server_info {
-            document(&mut html, "What the server told of itself before the run", info);
+            document(&mut html, "What the server reported about itself before the run", info);
         }
         html.finish()
     }

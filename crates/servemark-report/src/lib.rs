@@ -5,6 +5,7 @@
 //! command line: settings that a peer's file repeats are facts of the run.
 
 mod aisbench;
+mod benchmark_report;
 mod boxes;
 mod calls;
 pub mod chart;
@@ -40,6 +41,7 @@ pub use aisbench::{
     AisbenchOptions, AisbenchPart, AisbenchRps, AisbenchSpeculation, AisbenchSpeculationJson,
     AisbenchTable, AisbenchTimeline, PrefillRow, RateTarget,
 };
+pub use benchmark_report::BenchmarkReport;
 pub use comparison::{Side, comparison_json, figure_in, write_changes, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;
 pub use embedding::{EmbeddingTable, grid_settings, write_grid};

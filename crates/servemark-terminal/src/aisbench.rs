@@ -119,11 +119,7 @@ fn past(task: &Task) -> Option<Result<RunLog, RunLogError>> {
 }
 
 /// Writes the tables and files of a task from the log of an earlier run.
-fn score(
-    task: &Task,
-    log: &RunLog,
-    document: &mut RunsDocument,
-) -> anyhow::Result<ExitCode> {
+fn score(task: &Task, log: &RunLog, document: &mut RunsDocument) -> anyhow::Result<ExitCode> {
     let plan = &task.parsed.plan;
     let scores = Scores::of(log, &plan.scoring);
     failures::note(log);

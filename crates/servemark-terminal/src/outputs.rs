@@ -45,7 +45,10 @@ fn of(invocation: &Invocation) -> Outputs {
         Invocation::Explore(args) => gates::add_outputs(&args.gates, &mut outputs),
         Invocation::Export(args) => {
             outputs.add_input(&args.run_log);
-            outputs.add_folder("the tables", &args.parquet);
+            if let Some(folder) = &args.parquet {
+                outputs.add_folder("the tables", folder);
+            }
+            add_file(&mut outputs, "the report", args.benchmark_report.as_deref());
         }
         Invocation::Evalscope(runs) if runs.first.plan_only.is_none() => {
             outputs.add_folder("the results", &runs.folder);

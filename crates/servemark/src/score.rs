@@ -17,8 +17,9 @@ use servemark_page::{GridFormat, RunPage, Served, write_sweep};
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::ResultDetails;
 use servemark_report::{
-    Layout as Format, NativeTable, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson, SglangOptions,
-    SteadyStateLine, SweepReport, SweepRow, ThroughputPlots, TurnsTable, grid_settings, write_grid,
+    Layout as Format, NativeTable, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson,
+    SglangOptions, SteadyStateLine, SweepReport, SweepRow, ThroughputPlots, TurnsTable,
+    grid_settings, write_grid,
 };
 
 pub use self::offline::{offline_latency, offline_throughput};
@@ -68,11 +69,7 @@ impl<'a> Scores<'a> {
 
     /// Writes the requested tables like [`write_tables`](Self::write_tables), with `own` in place of
     /// Servemark's own table.
-    pub fn write_tables_with(
-        &self,
-        own: &dyn ReportFormat,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    pub fn write_tables_with(&self, own: &dyn ReportFormat, out: &mut dyn Write) -> io::Result<()> {
         if let Some(first) = self.scoring.layouts.first().copied() {
             if self.scoring.print_requests {
                 self.write(first, &RequestLines, out)?;

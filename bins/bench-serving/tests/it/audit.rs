@@ -20,7 +20,7 @@ const VERDICTS: [&str; 4] = ["clean", "corrected", "suspect", "client-limited"];
 #[test]
 fn every_run_is_audited_in_its_report_its_log_and_on_the_screen() {
     let folder = Folder::new();
-    let output = folder.run(&[&SMALL[..], &["--run-log", "run.jsonl"]].concat());
+    let output = folder.run(&[&SMALL[..], &["--run-log", "run.jsonl", "--full"]].concat());
     let (table, news) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{news}");
     let log = folder.read("run.jsonl");
@@ -52,7 +52,7 @@ fn a_verdict_that_was_not_to_be_ends_the_run_with_3() {
     assert_eq!(output.status.code(), Some(3), "{news}");
     assert!(news.contains("error: --fail-on-verdict suspect: the client audit is"), "{news}");
     assert!(news.contains("no request succeeded"), "{news}");
-    assert!(text(&output.stdout).contains("Client audit"), "the report is printed all the same");
+    assert!(text(&output.stdout).contains("  Client  "), "the summary is printed all the same");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn slow_failures_of_the_server_do_not_make_the_client_suspect_by_littles_law() {
 #[test]
 fn both_parts_of_the_verdict_are_in_the_table_the_log_and_the_line() {
     let folder = Folder::new();
-    let output = folder.run(&[&SMALL[..], &["--run-log", "run.jsonl"]].concat());
+    let output = folder.run(&[&SMALL[..], &["--run-log", "run.jsonl", "--full"]].concat());
     let (table, news) = (text(&output.stdout), text(&output.stderr));
     let log = folder.read("run.jsonl");
     let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();

@@ -18,7 +18,7 @@ fn a_run_tells_its_energy_and_its_cost() {
     let url = exporter.url("/metrics");
     let flags = ["--gpu-metrics", &url, "--metrics-interval", "0.1", "--gpus", "2"];
     let price = ["--price-per-gpu-hour", "2.5", "--run-log", "run.jsonl", "--num-prompts", "40"];
-    let load = ["--request-rate", "20"];
+    let load = ["--request-rate", "20", "--full"];
     let output = folder.run(&simulated(&[&flags[..], &price, &load].concat()));
     let table = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

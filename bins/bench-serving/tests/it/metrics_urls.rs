@@ -35,7 +35,8 @@ fn bad_addresses_of_metrics_are_warnings_and_gaps() {
     let good = [exporter.url("/metrics"), long.url("/long")];
     let urls = bad.iter().chain(&good).chain(&good[..1]);
     let flags = urls.flat_map(|url| ["--metrics-url", url]);
-    let more = ["--metrics-interval", "0.1", "--run-log", "run.jsonl", "--request-rate", "12"];
+    let more =
+        ["--metrics-interval", "0.1", "--run-log", "run.jsonl", "--request-rate", "12", "--full"];
     let output = folder.run(&simulated(&more.into_iter().chain(flags).collect::<Vec<_>>()));
     let (table, news, log) = (text(&output.stdout), text(&output.stderr), folder.read("run.jsonl"));
     assert_eq!(output.status.code(), Some(0), "{news}");

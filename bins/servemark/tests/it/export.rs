@@ -1,7 +1,10 @@
 //! A run log in formats of other programs.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
+
+use serde_json::Value;
 
 use super::{RUN, servemark, text};
 
@@ -60,6 +63,32 @@ fn the_tables_of_a_run_are_read_by_other_programs() {
         // The warm-up is one of the 11 requests.
         assert!(printed.starts_with("11 11 "), "{program}: {printed}{}", text(&read.stderr));
     }
+}
+
+#[test]
+fn llm_ds_report_has_the_figures_and_no_key_beside_its_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    servemark(&folder, &RUN);
+    let done = servemark(&folder, &["export", "run.jsonl", "--benchmark-report", "report.json"]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let report = fs::read(folder.path().join("report.json")).unwrap();
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    assert_eq!(report["version"], "0.2");
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(keys(&report), names(&["version", "run", "scenario", "results"]));
+    let all = &report["results"]["request_performance"]["aggregate"];
+    assert_eq!(keys(all), names(&["requests", "latency", "throughput"]));
+    assert_eq!((&all["requests"]["total"], &all["requests"]["failures"]), (&10.into(), &0.into()));
+    let ttft = &all["latency"]["time_to_first_token"];
+    assert_eq!(ttft["units"], "ms");
+    let [p50, p90, mean] = ["p50", "p90", "mean"].map(|key| ttft[key].as_f64().unwrap());
+    assert!(p50 >= 2.0 && p90 >= p50 && mean >= 2.0, "{ttft}");
+    let load = &report["scenario"]["load"];
+    assert_eq!(load["standardized"]["tool"], "servemark");
+    assert_eq!(load["standardized"]["source"], "random");
+    assert_eq!(keys(load), names(&["metadata", "standardized", "native"]));
+    assert_eq!(all["throughput"]["request_rate"]["units"], "queries/s");
 }
 
 #[test]

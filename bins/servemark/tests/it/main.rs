@@ -24,6 +24,7 @@ mod shapes;
 mod sweeps;
 mod until;
 mod vllm_runs;
+mod widths;
 
 use std::fs;
 use std::process::{Command, Output};

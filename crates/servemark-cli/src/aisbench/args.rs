@@ -15,7 +15,7 @@ use crate::error::CliError;
 use crate::number::at_least;
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs, with_exit_codes,
 };
 use crate::python;
 use crate::until::{UntilArgs, UntilFlag};
@@ -50,8 +50,8 @@ pub(super) struct AisbenchArgs {
     /// Print what would be run and stop
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// What to do: perf measures, perf_viz prints the results of an earlier run (--reuse); one of
-    /// the two must be given, the others measure no performance and are refused
+    /// Mode: perf measures, perf_viz prints the results of an earlier run (--reuse); one of the two
+    /// must be given, the others measure no performance and are refused
     #[arg(long, value_name = "MODE", default_value = "all",
           value_parser = PossibleValuesParser::new(MODES))]
     pub(super) mode: String,
@@ -72,7 +72,7 @@ pub(super) struct AisbenchArgs {
     /// Number of tasks on a GPU: no effect, because a server is measured
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) max_workers_per_gpu: i64,
-    /// How many rows of a data set are sent; by default all
+    /// Number of rows of a data set to send; by default all
     #[arg(long, value_name = "N", value_parser = count)]
     pub(super) num_prompts: Option<i64>,
     /// Number of requests that are sent before the measurement
@@ -83,13 +83,13 @@ pub(super) struct AisbenchArgs {
     pub(super) response_anomaly: bool,
     #[arg(long, hide = true)]
     pub(super) no_response_anomaly: bool,
-    /// Which answers --response-anomaly keeps: no effect on performance runs
+    /// Answers that --response-anomaly keeps: no effect on performance runs
     #[arg(long, value_name = "WHICH", value_parser = PossibleValuesParser::new(["all", "anomalies", "none"]))]
     pub(super) response_anomaly_payload_retention: Option<String>,
     /// Let every client send one request after the other until --pressure-time is over
     #[arg(long)]
     pub(super) pressure: bool,
-    /// How many seconds --pressure sends requests
+    /// Seconds for which --pressure sends requests
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = python::int)]
     pub(super) pressure_time: i64,
     /// Read the server's counters of speculative decoding before and after the run
@@ -114,7 +114,7 @@ pub(super) struct AisbenchArgs {
     /// Whether the questions of --custom-dataset-path have choices (mcq) or not (qa)
     #[arg(long, value_name = "TYPE", value_parser = PossibleValuesParser::new(["mcq", "qa"]))]
     pub(super) custom_dataset_data_type: Option<String>,
-    /// How the questions of --custom-dataset-path are asked
+    /// Form of the questions of --custom-dataset-path
     #[arg(long, value_name = "METHOD", value_parser = PossibleValuesParser::new(["gen"]))]
     pub(super) custom_dataset_infer_method: Option<String>,
     #[command(flatten)]
@@ -212,7 +212,7 @@ impl AisbenchArgs {
 
     /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
-        let mut command = Self::command().after_help(NOTES).bin_name(program);
+        let mut command = Self::command().after_help(with_exit_codes(NOTES)).bin_name(program);
         command.build();
         command
     }
@@ -236,6 +236,7 @@ TOML. Short names are -m for --mode, -r for --reuse, -w for --work-dir and -s fo
 AISBench's flags may be abbreviated as Python allows it; ours may not. The API key is read from \
 the config, else from OPENAI_API_KEY.
 
+Example:
   servemark ais_bench --models vllm_api_stream_chat --datasets synthetic_gen_string -m perf \\
     --host-ip 10.0.0.7 --host-port 8000 --batch-size 64 --set datasets.config.RequestCount=500";
 

@@ -30,7 +30,7 @@ pub(super) use self::turns::TurnsArgs;
 use crate::argparse::{Group, PeerFlags};
 use crate::own::{
     AskingArgs, JudgingArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, StoppingArgs, TelemetryArgs,
-    ThreadArgs, TrustArgs,
+    ThreadArgs, TrustArgs, with_exit_codes,
 };
 use crate::until::{UntilArgs, UntilFlag};
 
@@ -123,7 +123,7 @@ impl EvalscopeArgs {
 
     /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
-        let mut command = Self::command().after_help(NOTES).bin_name(program);
+        let mut command = Self::command().after_help(with_exit_codes(NOTES)).bin_name(program);
         command.build();
         command
     }

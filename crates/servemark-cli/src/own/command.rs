@@ -6,6 +6,24 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::error::UsageError;
 
+/// Returns the end of a command's help: examples, one a line, and its exit codes.
+pub(crate) fn notes(examples: &[&str], exit_codes: &str) -> String {
+    let title = if examples.len() == 1 { "Example" } else { "Examples" };
+    format!("{title}:\n  {}\n\nExit codes: {exit_codes}", examples.join("\n  "))
+}
+
+/// Returns a help text with the exit codes of a command that sends requests at its end.
+pub(crate) fn with_exit_codes(notes: &str) -> String {
+    format!("{notes}\n\nExit codes: {RUN_EXIT_CODES}")
+}
+
+/// Exit codes of a command that sends requests.
+pub(crate) const RUN_EXIT_CODES: &str = "0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 too many requests \
+     failed, 6 an objective undecided, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
+
+/// Exit codes of a command that only prints or writes something.
+pub(crate) const PLAIN_EXIT_CODES: &str = "0 done, 1 internal error, 2 usage.";
+
 /// Parses the arguments of one of Servemark's own commands, without the program's name. Help and
 /// messages call the program `program`.
 pub(crate) fn parse_command<T: CommandFactory + FromArgMatches>(

@@ -15,17 +15,16 @@ use crate::python;
 pub(crate) struct ConnectionArgs {
     #[command(flatten)]
     protocol: ProtocolArgs,
-    /// How many seconds look-up, TCP and TLS may take together; by default 30
+    /// Time-out of look-up, TCP and TLS together in seconds; by default 30
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     connect_timeout: Option<f64>,
-    /// How many seconds the answer's first byte may take; by default 3600
+    /// Time-out of the answer's first byte in seconds; by default 3600
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     first_byte_timeout: Option<f64>,
-    /// How many seconds may pass between two reads of an answer; by default 600
+    /// Time-out between two reads of an answer in seconds; by default 600
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     idle_timeout: Option<f64>,
-    /// How many seconds a request may take from its start to the end of its answer; by default
-    /// 21600
+    /// Time-out of a request from its start to the end of its answer in seconds; by default 21600
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     total_timeout: Option<f64>,
 }

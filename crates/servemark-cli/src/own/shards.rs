@@ -30,8 +30,8 @@ flags! { ShardArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: load")]
 pub(crate) struct ThreadArgs {
-    /// How many threads send and read, each with a core of its own if there is one; by default one
-    /// for every 1000 streams that may be open at once, up to the number of cores
+    /// Number of threads that send and read, each with a core of its own if there is one; by
+    /// default one for every 1000 streams that may be open at once, up to the number of cores
     #[arg(long, value_name = "N", value_parser = python::int)]
     shards: Option<i64>,
     /// Send each request exactly when it is due, from a thread that watches the clock and needs a

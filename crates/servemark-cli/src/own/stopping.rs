@@ -9,8 +9,8 @@ use crate::argparse::flags;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(crate) struct StoppingArgs {
-    /// How many seconds requests in flight may take to finish after SIGTERM or SIGHUP; tables and
-    /// files are then written as after Ctrl-C, and the exit code is 143 or 129
+    /// Seconds that requests in flight have to finish after SIGTERM or SIGHUP; tables and files are
+    /// then written as after Ctrl-C, and the exit code is 143 or 129
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_grace)]
     pub(crate) grace: Duration,
 }

@@ -32,7 +32,7 @@ pub(super) use self::trace::{TraceArgs, replays};
 use crate::argparse::{Flag, Group, PeerFlags};
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs, with_exit_codes,
 };
 use crate::results_folder::ResultsArgs;
 use crate::sweep;
@@ -136,7 +136,8 @@ impl SglangArgs {
         program: &str,
         extend: impl FnOnce(Command) -> Command,
     ) -> Command {
-        let command = Self::command().after_help(format!("{NOTES}\n\n{}", sweep::NOTES));
+        let notes = with_exit_codes(&format!("{NOTES}\n\n{}", sweep::NOTES));
+        let command = Self::command().after_help(notes);
         let mut command = extend(command).bin_name(program);
         command.build();
         command
@@ -154,10 +155,7 @@ are written in full.
 
 Environment: OPENAI_API_KEY (sent as a bearer token), API_KEY (sent as it is), \
 ANTHROPIC_API_KEY (with --backend anthropic, as x-api-key), SGLANG_IS_IN_CI, \
-SGLANG_TORCH_PROFILER_DIR.
-
-Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 too many \
-requests failed, 6 an objective undecided, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
+SGLANG_TORCH_PROFILER_DIR.";
 
 /// The flags of SGLang's client.
 pub(super) const PEER: PeerFlags =

@@ -15,7 +15,7 @@ use crate::argparse::Limit::Needs;
 use crate::argparse::{Effects, Flag, Group, ParsedCommandLine, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::own::{JudgingArgs, OWN_TOLERANCE};
+use crate::own::{JudgingArgs, OWN_TOLERANCE, with_exit_codes};
 use crate::parsed::Parsed;
 use crate::python;
 use crate::results_folder::{ResultsFolder, usual_folder};
@@ -81,7 +81,7 @@ fn extend(command: Command) -> Command {
     SweepArgs::augment_args(command)
         .name("bench-embedding")
         .about("Benchmark embeddings and rankings: SGLang's flags where they apply, and more")
-        .after_help(SEARCH_NOTES)
+        .after_help(with_exit_codes(&format!("{EXAMPLES}\n\n{SEARCH_NOTES}")))
         .mut_args(hide)
         .mut_args(replace_help)
 }
@@ -346,6 +346,11 @@ fn parse_grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
 }
 
 const LOG_ENDS: [&str; 2] = [".runlog.jsonl", ".jsonl"];
+
+const EXAMPLES: &str = "\
+Examples:
+  bench-embedding --base-url http://gpu-box:8000 --backend vllm-embedding
+  bench-embedding --simulate --sweep batch-size=1,8,32";
 
 /// Help text about objectives, searches and known figures for answers without tokens.
 pub(crate) const SEARCH_NOTES: &str = "\

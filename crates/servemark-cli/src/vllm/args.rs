@@ -29,7 +29,7 @@ pub(super) use self::timed_trace::TimedTraceArgs;
 use crate::argparse::{Group, PeerFlags};
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, with_exit_codes,
 };
 use crate::sweep;
 
@@ -103,8 +103,8 @@ impl VllmArgs {
 
     /// Returns the command with all flags.
     pub(super) fn whole_command(program: &str) -> Command {
-        let mut command =
-            Self::command().after_help(format!("{NOTES}\n\n{}", sweep::NOTES)).bin_name(program);
+        let notes = with_exit_codes(&format!("{NOTES}\n\n{}", sweep::NOTES));
+        let mut command = Self::command().after_help(notes).bin_name(program);
         command.build();
         command
     }

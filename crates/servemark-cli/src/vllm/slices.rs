@@ -103,11 +103,17 @@ const PROGRAM: &str = "vllm.benchmarks.datasets.create_txt_slices_dataset";
 mod args {
     use super::Parser;
     use crate::argparse::Flag;
+    use crate::own::{PLAIN_EXIT_CODES, notes};
     use crate::python;
+
+    const EXAMPLE: &str = "servemark python -m \\\n    \
+                           vllm.benchmarks.datasets.create_txt_slices_dataset \\\n    \
+                           --input book.txt --output book.jsonl --tokenizer org/model";
 
     /// Cut a text into prompts for --dataset-name custom
     #[derive(Clone, Debug, Parser)]
-    #[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
+    #[command(disable_version_flag = true, args_override_self = true, max_term_width = 100,
+              after_help = notes(&[EXAMPLE], PLAIN_EXIT_CODES))]
     pub(super) struct SlicesArgs {
         /// The text: a file or an address
         #[arg(long, value_name = "PATH")]

@@ -123,7 +123,8 @@ impl NativeStyle {
     fn paragraph(&self, label: &str, text: &str) -> String {
         let labels = [label].into_iter().chain(iter::repeat(""));
         let lines = labels.zip(wrapped(text, self.columns.saturating_sub(TEXT)));
-        let lines = lines.map(|(label, line)| format!("  {label:<17} {line}").trim_end().to_owned());
+        let lines =
+            lines.map(|(label, line)| format!("  {label:<17} {line}").trim_end().to_owned());
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -133,7 +134,7 @@ impl NativeStyle {
             return note.to_owned();
         }
         let indent = note.len() - note.trim_start().len();
-        let lines = wrapped(note, self.columns.saturating_sub(indent)).into_iter();
+        let lines = wrapped(note, self.columns.saturating_sub(indent + 2)).into_iter();
         lines.map(|line| format!("{:indent$}{line}", "")).collect::<Vec<_>>().join("\n")
     }
 

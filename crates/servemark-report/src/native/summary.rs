@@ -2,7 +2,7 @@
 
 use std::io;
 
-use servemark_core::{CertificateCheck, printable};
+use servemark_core::{CertificateCheck, Weights, printable};
 use servemark_metrics::{FailureTally, Metrics, Summary, TruthComparison};
 
 use crate::table::wrapped;
@@ -67,7 +67,7 @@ fn error(truth: &TruthComparison) -> String {
     let deviations = deviations.into_iter().filter_map(|(name, deviation)| {
         Some(format!("{name} {:+.3} ms", deviation?.difference_ms))
     });
-    format!("{} against the simulator's own log", deviations.collect::<Vec<_>>().join(", "))
+    format!("{} against the simulator's log", deviations.collect::<Vec<_>>().join(", "))
 }
 
 const NAME: usize = 12;
@@ -77,12 +77,18 @@ fn measured(report: &Report<'_>) -> String {
     let header = report.log.header();
     let facts = &header.facts;
     let place = match &header.engine {
-        Some(engine) => format!("{} {}", engine.name, engine.version),
+        Some(engine) => {
+            let weights = match engine.weights {
+                Weights::Dummy => ", dummy weights",
+                Weights::Real => "",
+            };
+            format!("{} {}{weights}", engine.name, engine.version)
+        }
         None => facts.target.clone(),
     };
     let model = facts.model_id.as_deref().unwrap_or(&facts.model);
     let model = if model.is_empty() { String::new() } else { format!(", model {model}") };
-    let simulated = if facts.simulated { ", the bundled simulator" } else { "" };
+    let simulated = if facts.simulated { " (simulated)" } else { "" };
     let unchecked = match facts.certificate {
         CertificateCheck::Skipped => ", its TLS certificate NOT CHECKED (--insecure)",
         _ => "",

@@ -3,9 +3,7 @@
 use std::io;
 
 use servemark_core::{CertificateCheck, RunFacts};
-use servemark_metrics::{
-    Absences, Anatomy, CacheAudit, FailureGroup, Limit, Metrics, Verdict,
-};
+use servemark_metrics::{Absences, Anatomy, CacheAudit, FailureGroup, Limit, Metrics, Verdict};
 
 use super::anatomy::anatomy;
 use super::audit::audit;

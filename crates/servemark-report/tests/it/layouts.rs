@@ -171,7 +171,7 @@ fn the_summary_of_a_run_fits_a_narrow_screen() {
     let (metrics, audit) = (Metrics::score(&log, &MetricPolicy::native()), Audit::of(&log));
     let summary = report_text(&RunSummary::default(), &Report::new(&log, &metrics, &audit));
     insta::assert_snapshot!(summary, @"
-    Measured    http://127.0.0.1:8000, model Qwen/Qwen2.5-7B-Instruct
+    Measured    http://127.0.0.1:8000, model Qwen/Qwen2.5-7B-Instruct (simulated)
     Requests    10 of 12 in 1.1 s, 9.1 requests/s, 36.3 output tokens/s; 2 of 12
                 requests failed: 1 no connection, 1 refused by status
     TTFT        p50 20.1 ms, p99 not known: too few requests
@@ -179,6 +179,7 @@ fn the_summary_of_a_run_fits_a_narrow_screen() {
     ITL         p50 5.0 ms, p99 not known: too few requests
     E2E         p50 36.0 ms, p99 not known: too few requests
     Client      clean: load carried, latencies right to 0.03 ms
+    Error       p99 TTFT +0.162 ms, p99 ITL +0.000 ms against the simulator's log
     ");
     assert!(summary.lines().all(|line| line.chars().count() <= 80));
 }

@@ -39,7 +39,10 @@ fn line(table: &str, label: &str) -> String {
 
 fn native(log: &RunLog) -> String {
     let policy = MetricPolicy::native().with_steady_state(ConcurrencyRatio::new(1.0).ok());
-    report_text(&NativeTable::default(), &Report::new(log, &Metrics::score(log, &policy), &Audit::of(log)))
+    report_text(
+        &NativeTable::default(),
+        &Report::new(log, &Metrics::score(log, &policy), &Audit::of(log)),
+    )
 }
 
 #[test]

@@ -34,20 +34,19 @@ pub(in crate::aisbench) struct OwnArgs {
     /// The path of the tokenizer: models.path
     #[arg(long, value_name = "PATH")]
     pub(in crate::aisbench) tokenizer_path: Option<String>,
-    /// How many requests may be in flight at once: models.batch_size
+    /// Maximum number of requests in flight: models.batch_size
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::aisbench) batch_size: Option<i64>,
-    /// How many requests are sent a second; 0 sends as many as may be in flight:
-    /// models.request_rate
+    /// Requests per second; 0 sends as many as may be in flight: models.request_rate
     #[arg(long, value_name = "RATE", value_parser = python::float)]
     pub(in crate::aisbench) request_rate: Option<f64>,
-    /// The most tokens of an answer: models.max_out_len
+    /// Maximum number of tokens of an answer: models.max_out_len
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     pub(in crate::aisbench) max_out_len: Option<i64>,
     /// The file of the data set: datasets.path
     #[arg(long, value_name = "PATH")]
     pub(in crate::aisbench) dataset_path: Option<String>,
-    /// How many synthetic prompts there are: datasets.config.RequestCount
+    /// Number of synthetic prompts: datasets.config.RequestCount
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::aisbench) request_count: Option<i64>,
     /// The month of the AISBench release whose tables are printed. Before August 2026 the prefill

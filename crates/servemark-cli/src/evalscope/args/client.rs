@@ -14,13 +14,13 @@ pub(in crate::evalscope) struct ClientArgs {
     /// After how many rows a database is written: no effect, nothing is written during a run
     #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
     pub(in crate::evalscope) db_commit_interval: i64,
-    /// How many results may wait to be counted: no effect, results do not wait
+    /// Number of results that may wait to be counted: no effect, results do not wait
     #[arg(long, value_name = "N", default_value = "5", value_parser = python::int)]
     pub(in crate::evalscope) queue_size_multiplier: i64,
-    /// How many requests are prepared ahead of their time: no effect, Servemark's own bounds apply
+    /// Number of requests to prepare ahead of their time: no effect, Servemark's own bounds apply
     #[arg(long, value_name = "N", default_value = "2", value_parser = python::int)]
     pub(in crate::evalscope) in_flight_task_multiplier: i64,
-    /// How many processes make prompts: no effect on the prompts; there is one here
+    /// Number of processes that make prompts: no effect on the prompts; there is one here
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) num_workers: Option<i64>,
     /// After how many requests the figures so far are logged: no effect, a progress bar always

@@ -12,21 +12,19 @@ pub(in crate::evalscope) struct LoadArgs {
     /// Let another program run its own scenario; not built
     #[arg(long, value_name = "NAME")]
     pub(in crate::evalscope) scenario: Option<String>,
-    /// How many requests each run measures; conversations with --multi-turn. By default 1000
+    /// Number of requests that each run measures; conversations with --multi-turn. By default 1000
     #[arg(long, short = 'n', value_name = "N", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, value_parser = python::int)]
     pub(in crate::evalscope) number: Option<Vec<i64>>,
-    /// How many requests are in flight at once: a run for each value, with the --number at the same
-    /// position
+    /// Number of requests in flight: a run for each value, with the --number at the same position
     #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
           default_value = "1", value_parser = python::int)]
     pub(in crate::evalscope) parallel: Vec<i64>,
-    /// How many requests are sent each second, as a Poisson process; -1 sends them at once
+    /// Requests per second, as a Poisson process; -1 sends them at once
     #[arg(long, value_name = "RATE", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_value = "-1", value_parser = python::float)]
     pub(in crate::evalscope) rate: Vec<f64>,
-    /// How many requests are sent first and not measured: a number from 1 on, below 1 a share of
-    /// --number
+    /// Number of unmeasured requests that are sent first; below 1, a share of --number
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::float)]
     pub(in crate::evalscope) warmup_num: f64,
     /// Report the first gap between tokens apart from the others
@@ -38,7 +36,7 @@ pub(in crate::evalscope) struct LoadArgs {
     /// Pause between two runs in seconds
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = python::int)]
     pub(in crate::evalscope) sleep_interval: i64,
-    /// For how many seconds each run sends at most; what is in flight then is waited for
+    /// Maximum number of seconds for which a run sends requests; those in flight then are completed
     #[arg(long, value_name = "SECONDS", value_parser = python::float)]
     pub(in crate::evalscope) duration: Option<f64>,
 }

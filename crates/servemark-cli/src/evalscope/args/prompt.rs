@@ -16,10 +16,10 @@ pub(in crate::evalscope) struct PromptArgs {
     /// The shortest prompt, counted like --max-prompt-length
     #[arg(long, value_name = "LENGTH", default_value = "0", value_parser = python::int)]
     pub(in crate::evalscope) min_prompt_length: i64,
-    /// How many tokens the common prefix of random prompts has, in addition to their length
+    /// Number of tokens of the common prefix of random prompts, in addition to their length
     #[arg(long, value_name = "TOKENS", default_value = "0", value_parser = python::int)]
     pub(in crate::evalscope) prefix_length: i64,
-    /// How many different prefixes random prompts have, in turn
+    /// Number of different prefixes of random prompts, which are used in turn
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::evalscope) prefix_count: i64,
     /// One prompt for all requests, as it stands or from a file (@FILE); then no data set is read
@@ -40,10 +40,10 @@ pub(in crate::evalscope) struct PromptArgs {
     /// The height of random pictures
     #[arg(long, value_name = "PIXELS", default_value = "224", value_parser = python::int)]
     pub(in crate::evalscope) image_height: i64,
-    /// How random pictures keep their colours, by Pillow's names: RGB, RGBA or P
+    /// Colour mode of random pictures, by Pillow's names: RGB, RGBA or P
     #[arg(long, value_name = "MODE", default_value = "RGB")]
     pub(in crate::evalscope) image_format: String,
-    /// How many random pictures a prompt shows
+    /// Number of random pictures in a prompt
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::evalscope) image_num: i64,
     /// Side of the square of a picture that counts as one token, in pixels: no effect, the server

@@ -19,14 +19,14 @@ pub(in crate::evalscope) struct SamplingArgs {
     /// Ask for log probabilities
     #[arg(long)]
     pub(in crate::evalscope) logprobs: bool,
-    /// The most tokens of an answer; of two numbers, drawn anew for each request
+    /// Maximum number of tokens of an answer; two numbers are a range from which each request draws
     #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
           default_value = "2048", value_parser = python::int)]
     pub(in crate::evalscope) max_tokens: Vec<i64>,
     /// The fewest tokens of an answer, if the server knows such a key
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) min_tokens: Option<i64>,
-    /// How many answers each request gets; the first one is measured
+    /// Number of answers to each request; the first one is measured
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) n_choices: Option<i64>,
     /// The seed of every draw, sent with each request; without one, a seed is chosen and kept in

@@ -23,7 +23,7 @@ pub(in crate::evalscope) struct SlaArgs {
     /// together, each object has a search of its own; or [{"tps": "max"}]
     #[arg(long, value_name = "JSON", value_parser = python::json)]
     pub(in crate::evalscope) sla_params: Option<Value>,
-    /// How many runs each load is judged by
+    /// Number of runs at each load
     #[arg(long, value_name = "N", default_value = "3", value_parser = python::int)]
     pub(in crate::evalscope) sla_num_runs: i64,
     /// The largest load
@@ -32,11 +32,11 @@ pub(in crate::evalscope) struct SlaArgs {
     /// The smallest load
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::evalscope) sla_lower_bound: i64,
-    /// How many requests may be in flight while a rate is searched for; by default
+    /// Maximum number of requests in flight during a search for a rate; by default
     /// --sla-upper-bound
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) sla_fixed_parallel: Option<i64>,
-    /// How many requests a run sends per unit of load; by default 2
+    /// Number of requests of a run per unit of load; by default 2
     #[arg(long, value_name = "FACTOR", value_parser = python::float)]
     pub(in crate::evalscope) sla_number_multiplier: Option<f64>,
 }

@@ -37,13 +37,13 @@ pub(in crate::evalscope) struct TargetArgs {
     /// The key that goes into the header Authorization
     #[arg(long, value_name = "KEY")]
     pub(in crate::evalscope) api_key: Option<String>,
-    /// How many seconds look-up, TCP and TLS may take; by default 30
+    /// Time-out of look-up, TCP and TLS in seconds; by default 30
     #[arg(long, value_name = "SECONDS", value_parser = python::int)]
     pub(in crate::evalscope) connect_timeout: Option<i64>,
-    /// How many seconds may pass without anything to read; by default as long as --total-timeout
+    /// Time-out without anything to read in seconds; by default that of --total-timeout
     #[arg(long, value_name = "SECONDS", value_parser = python::int)]
     pub(in crate::evalscope) read_timeout: Option<i64>,
-    /// How many seconds a request may take
+    /// Time-out of a request in seconds
     #[arg(long, value_name = "SECONDS", default_value = "21600", value_parser = python::int)]
     pub(in crate::evalscope) total_timeout: i64,
     /// Do not try the server with a greeting before each run

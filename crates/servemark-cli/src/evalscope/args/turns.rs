@@ -15,10 +15,10 @@ pub(in crate::evalscope) struct TurnsArgs {
     /// The fewest turns of a conversation
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::evalscope) min_turns: i64,
-    /// The most turns of a conversation
+    /// Maximum number of turns of a conversation
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) max_turns: Option<i64>,
-    /// Old name of --dataset-args, which wins
+    /// Earlier name of --dataset-args, which takes precedence
     #[arg(long, value_name = "JSON")]
     pub(in crate::evalscope) multi_turn_args: Option<String>,
 }

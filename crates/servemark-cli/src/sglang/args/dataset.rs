@@ -21,7 +21,7 @@ pub(in crate::sglang) struct DatasetArgs {
     /// folder
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(in crate::sglang) dataset_path: String,
-    /// How many requests to send
+    /// Number of requests to send
     #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
     pub(in crate::sglang) num_prompts: i64,
     /// The seed of prompts, lengths and arrivals
@@ -42,19 +42,19 @@ pub(in crate::sglang) struct DatasetArgs {
     /// The shortest length as a share of the longest, 0 to 1; 1 makes every length the same
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::sglang) random_range_ratio: f64,
-    /// How many pictures a request of image has
+    /// Number of pictures in a request of image
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::sglang) image_count: i64,
     /// Draw the number of pictures of each request, from one to --image-count
     #[arg(long)]
     pub(in crate::sglang) random_image_count: bool,
-    /// How large pictures are: 4k, 1080p, 720p, 360p, HEIGHTxWIDTH, or random:SMALLEST-LARGEST
+    /// Size of pictures: 4k, 1080p, 720p, 360p, HEIGHTxWIDTH, or random:SMALLEST-LARGEST
     #[arg(long, value_name = "SIZE", default_value = "1080p")]
     pub(in crate::sglang) image_resolution: String,
-    /// How pictures are encoded: jpeg or png
+    /// Encoding of pictures: jpeg or png
     #[arg(long, value_name = "FORMAT", default_value = "jpeg")]
     pub(in crate::sglang) image_format: String,
-    /// What pictures show: random colours, or blank for white
+    /// Content of pictures: random colours, or blank for white
     #[arg(long, value_name = "CONTENT", default_value = "random")]
     pub(in crate::sglang) image_content: String,
     /// Text put at the end of each prompt of sharegpt and custom

@@ -11,16 +11,16 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: embeddings and rankings")]
 pub(in crate::sglang) struct EmbeddingArgs {
-    /// How many texts an embedding request has
+    /// Number of texts in an embedding request
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::sglang) batch_size: i64,
-    /// How vectors are written: float or base64; by default the server's own way
+    /// Format of vectors: float or base64; by default the server's own
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     pub(in crate::sglang) encoding_format: Option<EncodingFormat>,
-    /// How long vectors are; by default the model's own length
+    /// Number of dimensions of vectors; by default the model's own
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::sglang) dimensions: Option<i64>,
-    /// How many documents a ranking request has
+    /// Number of documents in a ranking request
     #[arg(long, value_name = "N", default_value = "10", value_parser = python::int)]
     pub(in crate::sglang) documents: i64,
 }

@@ -16,18 +16,18 @@ pub(in crate::sglang) struct LoadArgs {
     /// Requests per second, arriving as a Poisson process; inf sends everything at once
     #[arg(long, value_name = "RATE", default_value = "inf", value_parser = python::float)]
     pub(in crate::sglang) request_rate: f64,
-    /// How many requests may be in flight at once; by default as many as are due
+    /// Maximum number of requests in flight; by default as many as are due
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::sglang) max_concurrency: Option<i64>,
-    /// How many copies of the first request to send before the measurement
+    /// Number of copies of the first request to send before the measurement
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::sglang) warmup_requests: i64,
     /// The LoRA adapters to ask for, by the server's names for them; the warm-up asks for the first
     #[arg(long, value_name = "NAME", num_args = 0.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::sglang) lora_name: Option<Vec<String>>,
-    /// How a request's adapter is chosen: at random (uniform), in turn (distinct), or each ALPHA
-    /// times as often as the next one (skewed)
+    /// Choice of a request's adapter: at random (uniform), in turn (distinct), or each ALPHA times
+    /// as often as the next one (skewed)
     #[arg(long, value_name = "HOW", default_value = "uniform",
           value_parser = PossibleValuesParser::new(["uniform", "distinct", "skewed"]))]
     pub(in crate::sglang) lora_request_distribution: String,
@@ -37,7 +37,7 @@ pub(in crate::sglang) struct LoadArgs {
     /// Empty the server's prefix cache after the warm-up
     #[arg(long)]
     pub(in crate::sglang) flush_cache: bool,
-    /// How many seconds the server may take to empty its prefix cache
+    /// Time-out for the server to empty its prefix cache in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60.0",
           value_parser = python::finite_positive_float)]
     pub(in crate::sglang) flush_cache_timeout: f64,

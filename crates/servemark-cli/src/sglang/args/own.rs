@@ -21,8 +21,8 @@ pub(in crate::sglang) struct OwnArgs {
     /// neither; refused if there is nothing to send
     #[arg(long)]
     pub(in crate::sglang) trt_headers: bool,
-    /// What to do about a line of a data file that is not JSON: fail, or skip it and warn; by
-    /// default skip for custom and openai, as SGLang does, and fail for the others
+    /// Handling of a line of a data file that is not JSON: fail, or skip it and warn; by default
+    /// skip for custom and openai, as SGLang does, and fail for the others
     #[arg(long, value_name = "WHAT", value_parser = parse_bad_line)]
     pub(in crate::sglang) bad_lines: Option<BadLine>,
 }

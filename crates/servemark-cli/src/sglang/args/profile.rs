@@ -13,7 +13,7 @@ pub(in crate::sglang) struct ProfileArgs {
     /// Run the server's profiler during the measurement
     #[arg(long)]
     pub(in crate::sglang) profile: bool,
-    /// What the profiler records
+    /// Activities that the profiler records
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_values = ["CPU", "GPU"],
           value_parser = PossibleValuesParser::new(ACTIVITIES))]
@@ -30,14 +30,14 @@ pub(in crate::sglang) struct ProfileArgs {
     /// Profile prefill and decode separately; 5 steps of each if no number is given
     #[arg(long)]
     pub(in crate::sglang) profile_by_stage: bool,
-    /// Which stages the profiler records
+    /// Stages that the profiler records
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::sglang) profile_stages: Option<Vec<String>>,
     /// The server's folder for traces; by default $SGLANG_TORCH_PROFILER_DIR, else /tmp
     #[arg(long, value_name = "PATH")]
     pub(in crate::sglang) profile_output_dir: Option<String>,
-    /// How the names of the profiler's files begin
+    /// Beginning of the names of the profiler's files
     #[arg(long, value_name = "TEXT")]
     pub(in crate::sglang) profile_prefix: Option<String>,
     /// Profile the workers of --profile-prefill-url or --profile-decode-url instead of the server,

@@ -13,10 +13,10 @@ use crate::python;
 #[command(next_help_heading = "Data set generated-shared-prefix")]
 #[expect(clippy::struct_field_names, reason = "the peer's flags, one to one")]
 pub(in crate::sglang) struct SharedPrefixArgs {
-    /// How many system prompts there are
+    /// Number of system prompts
     #[arg(long, value_name = "N", default_value = "64", value_parser = python::int)]
     pub(in crate::sglang) gsp_num_groups: i64,
-    /// How many prompts there are for each system prompt; --num-prompts does not count here
+    /// Number of prompts for each system prompt; --num-prompts does not count here
     #[arg(long, value_name = "N", default_value = "16", value_parser = python::int)]
     pub(in crate::sglang) gsp_prompts_per_group: i64,
     /// The longest system prompt
@@ -37,13 +37,13 @@ pub(in crate::sglang) struct SharedPrefixArgs {
     /// Send the header X-SMG-Routing-Key, which keeps a group on one server
     #[arg(long)]
     pub(in crate::sglang) gsp_send_routing_key: bool,
-    /// How many questions a conversation asks; more than one needs a chat backend
+    /// Number of questions in a conversation; more than one needs a chat backend
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::sglang) gsp_num_turns: i64,
     /// Send one group after the other instead of all in random order
     #[arg(long)]
     pub(in crate::sglang) gsp_ordered: bool,
-    /// How often prompts of each group are sent: uniform, or zipf with --gsp-zipf-alpha
+    /// Distribution of requests over the groups: uniform, or zipf with --gsp-zipf-alpha
     #[arg(long, value_name = "NAME", default_value = "uniform",
           value_parser = PossibleValuesParser::new(["uniform", "zipf"]))]
     pub(in crate::sglang) gsp_group_distribution: String,

@@ -26,7 +26,7 @@ pub(in crate::sglang) struct TargetArgs {
     /// 23333 for lmdeploy, 11434 for ollama, else 30000
     #[arg(long, value_name = "PORT", value_parser = python::int)]
     pub(in crate::sglang) port: Option<i64>,
-    /// How many seconds to wait until the server is ready; 0 does not check
+    /// Seconds to wait until the server is ready; 0 does not check
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = python::int)]
     pub(in crate::sglang) ready_check_timeout_sec: i64,
     /// The model; by default the first that the server lists

@@ -21,7 +21,7 @@ use crate::results_folder::ResultsArgs;
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct OfflineArgs {
-    /// How SGLang is run: engine, which is in one process with its client, or runtime, a server
+    /// Form in which SGLang is run: engine, in one process with its client, or runtime, a server
     /// that is started and asked over HTTP
     #[arg(long, value_name = "NAME", default_value = "engine")]
     pub(super) backend: String,
@@ -35,7 +35,7 @@ pub(super) struct OfflineArgs {
     /// The file of the data set
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(super) dataset_path: String,
-    /// How many prompts are sent
+    /// Number of prompts to send
     #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
     pub(super) num_prompts: i64,
     /// The output length of every request of sharegpt; by default the data's
@@ -53,10 +53,10 @@ pub(super) struct OfflineArgs {
     /// The shortest length as a share of the longest, 0 to 1; 1 makes every length the same
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(super) random_range_ratio: f64,
-    /// How many system prompts generated-shared-prefix has
+    /// Number of system prompts of generated-shared-prefix
     #[arg(long, value_name = "N", default_value = "64", value_parser = python::int)]
     pub(super) gsp_num_groups: i64,
-    /// How many prompts there are for each system prompt; --num-prompts does not count here
+    /// Number of prompts for each system prompt; --num-prompts does not count here
     #[arg(long, value_name = "N", default_value = "16", value_parser = python::int)]
     pub(super) gsp_prompts_per_group: i64,
     /// The length of a system prompt of generated-shared-prefix
@@ -83,7 +83,7 @@ pub(super) struct OfflineArgs {
     /// Run the engine's profiler during the measurement
     #[arg(long)]
     pub(super) profile: bool,
-    /// What the profiler records
+    /// Activities that the profiler records
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_values = ["CPU", "GPU"],
           value_parser = PossibleValuesParser::new(ACTIVITIES))]
@@ -148,9 +148,9 @@ flags! { OfflineArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: engine")]
 pub(super) struct TargetArgs {
-    /// Which engine: candle, which is in this program; sglang; vllm; or scripted, which computes
-    /// nothing. By default candle, and sglang where --model-path, --python or --engine-args is
-    /// given
+    /// Name of the engine: candle, which is in this program; sglang; vllm; or scripted, which
+    /// computes nothing. By default candle, and sglang where --model-path, --python or
+    /// --engine-args is given
     #[arg(long, value_name = "NAME", default_value = "sglang", hide_default_value = true,
           value_parser = PossibleValuesParser::new(ENGINES))]
     pub(super) engine: String,
@@ -169,10 +169,10 @@ pub(super) struct TargetArgs {
     /// Hand requests over one by one, so that every token has its time
     #[arg(long)]
     pub(super) stream: bool,
-    /// How many requests are due a second, with --stream; by default all at once
+    /// Requests per second, with --stream; by default all at once
     #[arg(long, value_name = "N", default_value = "inf", value_parser = python::float)]
     pub(super) request_rate: f64,
-    /// How many requests may be in flight at once, with --stream
+    /// Maximum number of requests in flight, with --stream
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(super) max_concurrency: Option<i64>,
     #[command(flatten)]
@@ -221,6 +221,10 @@ const ACTIVITIES: [&str; 4] = ["CPU", "GPU", "CUDA_PROFILER", "XPU"];
 const ENGINES: [&str; 4] = ["candle", "sglang", "vllm", "scripted"];
 
 const NOTES: &str = "\
+Examples:
+  bench-offline                                  a small model on this CPU
+  bench-offline --engine vllm --model-path org/model --num-prompts 200
+
 A flag that is not listed here is an argument of the engine and is passed on to it unchanged \
 (--load-format dummy --dtype float32 ...). SGLang's flags may be abbreviated as Python allows it; \
 ours are written in full.

@@ -28,7 +28,7 @@ pub(super) struct OneBatchArgs {
     /// A name of your choice that every result repeats
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) run_name: String,
-    /// How many prompts a batch has; several numbers make several batches
+    /// Number of prompts in a batch; several numbers make several batches
     #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
           default_values = ["1"], value_parser = python::int)]
     pub(super) batch_size: Vec<i64>,
@@ -49,7 +49,7 @@ pub(super) struct OneBatchArgs {
     /// Ask for log-probabilities
     #[arg(long)]
     pub(super) return_logprob: bool,
-    /// How many tokens the server puts into one event
+    /// Number of tokens that the server puts into one event
     #[arg(long, value_name = "TOKENS", default_value = "1", value_parser = python::int)]
     pub(super) client_stream_interval: i64,
     /// Accepted for compatibility; SGLang's client does not use it either
@@ -77,7 +77,7 @@ pub(super) struct OneBatchArgs {
     /// Send every batch once more with the server's profiler on
     #[arg(long)]
     pub(super) profile: bool,
-    /// What the profiler records
+    /// Activities that the profiler records
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_values = ["CPU", "GPU"],
           value_parser = PossibleValuesParser::new(["CPU", "GPU", "XPU"]))]
@@ -91,7 +91,7 @@ pub(super) struct OneBatchArgs {
     /// Profile prefill and decoding apart
     #[arg(long)]
     pub(super) profile_by_stage: bool,
-    /// What the names of the profiler's traces begin with
+    /// Beginning of the names of the profiler's traces
     #[arg(long, value_name = "TEXT")]
     pub(super) profile_prefix: Option<String>,
     /// The folder of the profiler's traces; by default SGLANG_TORCH_PROFILER_DIR, else /tmp
@@ -111,7 +111,7 @@ pub(super) struct OneBatchArgs {
     /// --fixed-prompt-file
     #[arg(long)]
     pub(super) apply_chat_template: bool,
-    /// How many system prompts generated-shared-prefix has
+    /// Number of system prompts of generated-shared-prefix
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) gsp_num_groups: i64,
     /// The length of a system prompt of generated-shared-prefix
@@ -141,7 +141,7 @@ pub(super) struct OneBatchArgs {
     /// The share of every prompt that is put into the server's cache first, 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(super) cache_hit_rate: f64,
-    /// Which engine the server runs
+    /// Engine that the server runs
     #[arg(long, value_name = "NAME", default_value = "sglang",
           value_parser = PossibleValuesParser::new(["sglang", "vllm"]))]
     pub(super) backend: String,
@@ -159,11 +159,11 @@ pub(super) struct OneBatchArgs {
     #[arg(long, value_name = "NAME", num_args = 0.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(super) lora_name: Option<Vec<String>>,
-    /// How a prompt's adapter is chosen
+    /// Choice of a prompt's adapter
     #[arg(long, value_name = "HOW", default_value = "uniform",
           value_parser = PossibleValuesParser::new(["uniform", "distinct", "skewed"]))]
     pub(super) lora_request_distribution: String,
-    /// How many times as often an adapter is asked for as the next one, with
+    /// Ratio of the requests for an adapter to those for the next one, with
     /// --lora-request-distribution skewed
     #[arg(long, value_name = "TIMES", default_value = "1.1", value_parser = python::float)]
     pub(super) lora_zipf_alpha: f64,
@@ -250,7 +250,7 @@ pub(super) struct ServerArgs {
     /// The port on which a server that is started listens
     #[arg(long, value_name = "PORT", default_value = "30000", value_parser = python::int)]
     pub(super) port: i64,
-    /// How many GPUs share a model, from which the costs in the table follow; also as
+    /// Number of GPUs that share a model, from which the costs in the table follow; also as
     /// --tensor-parallel-size and --tp
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) tp_size: i64,
@@ -261,11 +261,11 @@ pub(super) struct ServerArgs {
     /// The Python that can import SGLang, to start a server
     #[arg(long, value_name = "PATH")]
     pub(super) python: Option<String>,
-    /// What to do about a line of a data file that is not JSON: fail, or skip it and warn; by
-    /// default skip for custom, as SGLang does, and fail for longbench_v2
+    /// Handling of a line of a data file that is not JSON: fail, or skip it and warn; by default
+    /// skip for custom, as SGLang does, and fail for longbench_v2
     #[arg(long, value_name = "WHAT", value_parser = parse_bad_line)]
     pub(super) bad_lines: Option<BadLine>,
-    /// What a GPU costs an hour, in dollars; SGLang takes 2, and 4 for a Blackwell
+    /// Price of a GPU per hour in dollars; SGLang takes 2, and 4 for a Blackwell
     #[arg(long, value_name = "DOLLARS", default_value = "2", value_parser = python::float)]
     pub(super) gpu_hourly_cost: f64,
 }
@@ -330,6 +330,10 @@ const DATASETS: [&str; 7] = [
 ];
 
 const NOTES: &str = "\
+Example:
+  python -m sglang.bench_one_batch_server --model-path None \\
+    --base-url http://gpu-box:30000 --batch-size 1 16 --input-len 1024
+
 Without --base-url a server is started by python -m sglang.launch_server, with --model-path, --host, \
 --port and all flags that are not listed here, and ended after the benchmark; a server that listens there \
 already is measured instead. SGLang's flags may be abbreviated as Python allows it; ours and its server's \

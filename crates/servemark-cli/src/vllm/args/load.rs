@@ -40,7 +40,7 @@ pub(in crate::vllm) struct LoadArgs {
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::vllm) lora_modules: Option<Vec<String>>,
-    /// How a request's LoRA module is chosen: at random or in turn
+    /// Choice of a request's LoRA module: at random or in turn
     #[arg(long, value_name = "HOW", default_value = "random",
           value_parser = PossibleValuesParser::new(["random", "round-robin"]))]
     pub(in crate::vllm) lora_assignment: String,

@@ -16,7 +16,9 @@ use crate::argparse::{
 };
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::own::{ConnectionArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, ThreadArgs, WorkerArgs};
+use crate::own::{
+    ConnectionArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, ThreadArgs, WorkerArgs, with_exit_codes,
+};
 use crate::parsed::Parsed;
 use crate::vllm::args::{ExtrasArgs, OutputArgs, PEER, TargetArgs, VllmArgs};
 use crate::vllm::{ONE_RUN, simulate, understand};
@@ -184,7 +186,7 @@ pub(super) fn with_serve_flags(
     };
     let serve = VllmArgs::command();
     let args: Vec<Arg> = serve.get_arguments().filter(is_match).cloned().collect();
-    let mut command = command.args(args).after_help(NOTES).bin_name(program);
+    let mut command = command.args(args).after_help(with_exit_codes(NOTES)).bin_name(program);
     command.build();
     command
 }
@@ -249,6 +251,11 @@ const NO_RECORD: &str = "SAVE_TO_PYTORCH_BENCHMARK_FORMAT has no effect here: th
                          all of the engine's arguments, which only the engine knows";
 
 const NOTES: &str = "\
+Examples:
+  vllm bench throughput --model org/model --input-len 512 --output-len 128
+  vllm bench latency --model org/model --batch-size 8
+  vllm bench latency --base-url http://gpu-box:8000 --json
+
 As with vLLM, an engine is started and called, by the Python of --python or of the command. A flag that \
 is not listed here is an argument of the engine and is passed on to it unchanged \
 (--tensor-parallel-size 2 --dtype float32 --load-format dummy ...).

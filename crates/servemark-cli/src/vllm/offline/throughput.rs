@@ -81,7 +81,7 @@ pub(super) struct ThroughputArgs {
     /// The adapter that the engine loads, with --enable-lora; only for an engine, not for a server
     #[arg(long, value_name = "PATH")]
     lora_path: Option<String>,
-    /// How a request's adapter is chosen: at random or in turn
+    /// Choice of a request's adapter: at random or in turn
     #[arg(long, value_name = "HOW", default_value = "random",
           value_parser = PossibleValuesParser::new(["random", "round-robin"]))]
     lora_assignment: String,

@@ -5,11 +5,23 @@ use std::path::PathBuf;
 use clap::{Args, Parser};
 
 use crate::argparse::Flag;
+use crate::own::{PLAIN_EXIT_CODES, notes};
 use crate::python;
+
+const SERVE: &str = "vllm bench sweep serve --serve-cmd 'vllm serve m' \\\n    \
+                     --bench-cmd 'vllm bench serve --model m' --bench-params loads.json";
+const WORKLOAD: &str = "vllm bench sweep serve_workload --serve-cmd 'vllm serve m' \\\n    \
+                        --bench-cmd 'vllm bench serve --model m' --workload-iters 5";
+const STARTUP: &str = "vllm bench sweep startup --startup-cmd 'vllm bench startup --model m'";
+const PLOT: &str = "vllm bench sweep plot results/today --var-y p99_ttft_ms";
+const PARETO: &str = "vllm bench sweep plot_pareto results/today";
+
+const EXIT_CODES: &str = "0 done, 1 a command or a server failed, 2 usage, 130 interrupted.";
 
 /// Measure a server in several settings, each started by its command
 #[derive(Clone, Debug, Parser)]
-#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
+#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100,
+          after_help = notes(&[SERVE], EXIT_CODES))]
 pub(super) struct ServeArgs {
     #[command(flatten)]
     pub(super) serve: ServeFlags,
@@ -17,7 +29,8 @@ pub(super) struct ServeArgs {
 
 /// Measure the trade-off between latency and throughput, from one request at a time to all at once
 #[derive(Clone, Debug, Parser)]
-#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
+#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100,
+          after_help = notes(&[WORKLOAD], EXIT_CODES))]
 pub(super) struct WorkloadArgs {
     #[command(flatten)]
     pub(super) serve: ServeFlags,
@@ -92,7 +105,8 @@ pub(super) struct ExperimentArgs {
 
 /// Measure the start-up time of a server in several settings
 #[derive(Clone, Debug, Parser)]
-#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
+#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100,
+          after_help = notes(&[STARTUP], EXIT_CODES))]
 pub(super) struct StartupArgs {
     /// The command that measures one start
     #[arg(long, value_name = "COMMAND", default_value = "vllm bench startup")]
@@ -108,14 +122,15 @@ pub(super) struct StartupArgs {
     pub(super) strict_params: bool,
     #[command(flatten)]
     pub(super) experiment: ExperimentArgs,
-    /// How often each combination is measured
+    /// Number of runs of each combination
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) num_runs: i64,
 }
 
 /// Plot one result of a sweep over another
 #[derive(Clone, Debug, Parser)]
-#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
+#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100,
+          after_help = notes(&[PLOT], PLAIN_EXIT_CODES))]
 pub(super) struct PlotArgs {
     /// The folder of the experiment
     #[arg(value_name = "EXPERIMENT_DIR")]
@@ -176,7 +191,8 @@ pub(super) struct PlotArgs {
 /// Plot tokens per second per user over tokens per second per GPU, with the Pareto frontier of the
 /// runs
 #[derive(Clone, Debug, Parser)]
-#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
+#[command(disable_version_flag = true, args_override_self = true, max_term_width = 100,
+          after_help = notes(&[PARETO], PLAIN_EXIT_CODES))]
 pub(super) struct ParetoArgs {
     /// The folder of the experiment
     #[arg(value_name = "EXPERIMENT_DIR")]
