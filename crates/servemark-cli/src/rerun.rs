@@ -24,7 +24,7 @@ use crate::own::{
 };
 use crate::parsed::Parsed;
 use crate::plan_file::PlanFormat;
-use crate::results_folder::{ResultsFolder, usual_folder};
+use crate::results_folder::{ResultsFolder, folder_of_run, usual_folder};
 use crate::score::ScoringArgs;
 
 /// Repeat a finished run from its run log: the same requests at the same times
@@ -298,11 +298,11 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         json: args.json,
         quiet: args.display.quiet,
         live: args.display.live,
-        folder: match args.place.out {
-            Some(folder) => Some(ResultsFolder::Named(folder)),
-            None if args.place.run_log.is_some() || args.place.no_run_log => None,
-            None => Some(usual_folder(environment)),
-        },
+        folder: folder_of_run(
+            args.place.out,
+            args.place.run_log.is_some() || args.place.no_run_log,
+            Some(usual_folder(environment)),
+        ),
         if_taken: if args.place.overwrite { IfTaken::Replace } else { IfTaken::Refuse },
         run_log: match args.place.run_log {
             Some(path) => NewLog::At(path),

@@ -35,6 +35,16 @@ impl ResultsFolder {
     }
 }
 
+/// Returns the folder of a run's results: `named`, which the user gave; without one, none if the user
+/// decides about the run log alone, or else the `usual` one of the command, if it has one.
+pub(crate) fn folder_of_run(
+    named: Option<PathBuf>,
+    log_is_decided: bool,
+    usual: Option<ResultsFolder>,
+) -> Option<ResultsFolder> {
+    named.map(ResultsFolder::Named).or_else(|| usual.filter(|_| !log_is_decided))
+}
+
 /// Returns the usual folder of a command of Servemark's own: `servemark-results/DATE_TIME`.
 pub(crate) fn usual_folder(environment: &Environment) -> ResultsFolder {
     let [date, time] = environment.now().digits();
@@ -68,15 +78,12 @@ impl ResultsArgs {
         usual: Option<ResultsFolder>,
         output: &mut OutputSpec,
     ) -> Result<Option<ResultsFolder>, CliError> {
-        let folder = match &self.out {
-            Some(_) if run.no_run_log => {
-                let [flag, other] = [RunArgs::NO_RUN_LOG, Self::OUT].map(|flag| flag.to_string());
-                return Err(CliError::Conflict { flag, other });
-            }
-            Some(folder) => Some(ResultsFolder::Named(folder.clone())),
-            None if run.run_log.is_some() || run.no_run_log => None,
-            None => usual,
-        };
+        if self.out.is_some() && run.no_run_log {
+            let [flag, other] = [RunArgs::NO_RUN_LOG, Self::OUT].map(|flag| flag.to_string());
+            return Err(CliError::Conflict { flag, other });
+        }
+        let log_is_decided = run.run_log.is_some() || run.no_run_log;
+        let folder = folder_of_run(self.out.clone(), log_is_decided, usual);
         if folder.is_some() && run.run_log.is_none() {
             (output.run_log, output.run_log_if_taken) = (None, IfTaken::Refuse);
         }

@@ -70,7 +70,7 @@ fn a_stopped_exploration_keeps_what_it_measured() {
     for file in ["report.html", "summary.json"] {
         assert!(folder.path().join("results").join(file).exists(), "{file}");
     }
-    let score = servemark(&folder, &["score", "results/run.runlog.jsonl"]);
+    let score = servemark(&folder, &["score", "results/run.runlog.jsonl", "--full"]);
     assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
 }
 

@@ -80,8 +80,9 @@ impl Peer for Vllm {
             line.labels.clear();
         }
         if line.command == "throughput" || line.command == "latency" {
-            let is_ours =
-                |label: &String| label.starts_with("Measured ") || label == "Servemark report";
+            // The summary, and the whole table.
+            let ours = ["  INCOMPLETE ", "  Measured ", "Servemark report"];
+            let is_ours = |label: &String| ours.iter().any(|start| label.starts_with(start));
             let own = line.labels.iter().position(is_ours);
             line.labels.truncate(own.unwrap_or(line.labels.len()));
             // Servemark prints these on standard error.

@@ -166,8 +166,13 @@ impl Table<'_> {
             return Ok(());
         }
         let interval = interval.map(|interval| format!("99 % interval {interval} %"));
-        let spread =
-            self.has_spread.then(|| format!("between runs {between}, within a run {within}"));
+        let spreads = [
+            ("between runs", change.between_runs_percent),
+            ("within a run", change.within_run_percent),
+        ];
+        let known = spreads.into_iter().filter(|_| self.has_spread);
+        let spreads = known.filter_map(|(name, percent)| Some(format!("{name} {:.1} %", percent?)));
+        let spread = Some(spreads.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty());
         let below: Vec<String> = interval.into_iter().chain(spread).collect();
         if below.is_empty() { Ok(()) } else { writeln!(out, "    {}", below.join("; ")) }
     }

@@ -148,7 +148,7 @@ fn several_runs_a_side_show_what_differs_between_them() {
     Mean E2EL (ms)                        119.50      120.83    +1.1 %  ~
         99 % interval [-3.3, +5.8] %; between runs 0.0 %, within a run 1.5 %
     Completed requests                        40          40    +0.0 %  ~
-        between runs 0.0 %, within a run -
+        between runs 0.0 %
     ================================================================================
     Change: from A to B. Significance: better or worse by more than chance, with all
     figures tested at once at 1 % (Holm); ~ where chance alone would make the

@@ -238,8 +238,7 @@ fn our_table_of_a_finished_run() {
       p95 about 72, p99 about 370, p99.9 about 3700
       - of ITL per gap: no bound yet; p50 needs about 20 requests, p90 about 20, p95 about 24, p99
       about 130, p99.9 about 1300
-      no +/- of TTFT, TTST, TPOT per request, ITL per gap, E2E: too few requests; about 2.0 times
-      longer
+      no +/- of TTFT, TTST, TPOT per request, ITL per gap, E2E: too few requests; about 2.0 times longer
 
     Response times, from due (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
