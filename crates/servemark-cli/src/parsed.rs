@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use servemark_backends::BackendSpec;
 use servemark_client::Credentials;
 use servemark_core::IfTaken;
 use servemark_hub::HubSettings;
@@ -75,6 +76,25 @@ impl Parsed {
     /// language of its own.
     pub fn prints_document(&self) -> bool {
         self.json && self.plan_only.is_none()
+    }
+
+    /// Returns the text of the plan if it is only printed, or why its language cannot express it. A
+    /// run log whose name is a default is left out: `servemark run` keeps the log in the folder of
+    /// its results.
+    pub fn printed_plan(&self) -> Option<Result<String, String>> {
+        let format = self.plan_only?;
+        let mut plan = self.plan.clone();
+        let output = &mut plan.output;
+        let of_task = output.aisbench.as_ref().is_some_and(|files| {
+            output.run_log.as_ref().is_some_and(|log| log.starts_with(&files.folder))
+        });
+        // evalscope's client has no flag for a run log.
+        let of_point = matches!(plan.wire, BackendSpec::Evalscope(_));
+        if of_task || of_point || output.run_log_if_taken == IfTaken::Number {
+            output.run_log = None;
+            output.run_log_if_taken = IfTaken::Refuse;
+        }
+        Some(format.write(&plan))
     }
 
     /// Puts the log of the run into the folder of the results, unless the command line or the

@@ -79,13 +79,20 @@ pub(crate) fn with_plan_format(args: Vec<OsString>) -> Vec<OsString> {
     renamed.collect()
 }
 
+/// Places of the values that a peer's result file repeats.
+const ECHOES: [&str; 2] = ["/echo", "/warm_up/echo"];
+
 /// Returns the plan of a document, or a line about each fault.
 pub(crate) fn plan_of(document: &Value) -> Result<BenchPlan, Vec<String>> {
     let mut document = document.clone();
     // TOML has no null, so a TOML file holds `echo`, whose values may be null, as JSON text.
-    if let Some(Value::String(text)) = document.get("echo") {
-        document["echo"] = serde_json::from_str(text)
-            .map_err(|error| vec![format!("echo: is no JSON object: {error}")])?;
+    for path in ECHOES {
+        if let Some(echo) = document.pointer_mut(path)
+            && let Value::String(text) = echo
+        {
+            *echo = serde_json::from_str(text)
+                .map_err(|error| vec![format!("{}: is no JSON object: {error}", &path[1..])])?;
+        }
     }
     BenchPlan::from_document(&document).map_err(|faults| faults.iter().map(fault_message).collect())
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use servemark::core::{RunLog, RunLogError, RunLogReader};
 use servemark::metrics::NoStage;
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
+use servemark_cli::PlanFormat;
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
 use crate::documents::RunsDocument;
@@ -21,6 +22,12 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
     let tasks = &if is_planned { tasks.clone() } else { results_folder::aisbench(tasks)? };
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
+    if let [first, _, ..] = tasks.tasks.as_slice()
+        && first.parsed.plan_only.is_some_and(|format| format != PlanFormat::Json)
+    {
+        let count = tasks.tasks.len();
+        bail!("there are {count} tasks, and a file has one plan: name one model and one data set");
+    }
     let is_printed = tasks.tasks.first().is_some_and(|task| task.parsed.prints_document());
     let mut document = RunsDocument::new(is_printed);
     for task in &tasks.tasks {
@@ -55,8 +62,8 @@ fn measure(
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if parsed.plan_only.is_some() {
-        screen::print(&format!("{:#}\n", parsed.plan.to_json()));
+    if let Some(plan) = parsed.printed_plan() {
+        screen::print(&plan.map_err(anyhow::Error::msg)?);
         return Ok(ExitCode::Ok);
     }
     screen::eprint_line(&format!("Task [{name}]"));

@@ -14,8 +14,8 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if let Some(format) = parsed.plan_only {
-        screen::print(&format.write(&parsed.plan).map_err(anyhow::Error::msg)?);
+    if let Some(plan) = parsed.printed_plan() {
+        screen::print(&plan.map_err(anyhow::Error::msg)?);
         return Ok(None);
     }
     let context = with_settings(&context(Bars::of(parsed))?, parsed);

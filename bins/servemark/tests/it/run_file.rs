@@ -216,3 +216,32 @@ fn the_examples_are_plans() {
     }
     assert!(count >= 2, "{count} examples");
 }
+
+#[test]
+fn the_plan_of_each_peers_command_runs_from_a_toml_file() {
+    let lines = [
+        "python3 -m sglang.bench_serving --simulate ttft=2ms --num-prompts 4 --random-input 8 \
+         --random-output 4",
+        "vllm bench serve --simulate ttft=2ms --num-prompts 4 --random-input-len 8 \
+         --random-output-len 4",
+        "vllm bench throughput --simulate ttft=2ms --num-prompts 4 --input-len 8 --output-len 4",
+        "vllm bench latency --simulate ttft=2ms --input-len 8 --output-len 4 --num-iters 2 \
+         --num-iters-warmup 1",
+        "evalscope perf --simulate ttft=2ms --model m --prompt hello --max-tokens 4 --number 4",
+        "ais_bench --models vllm_api_stream_chat --datasets synthetic_gen_string -m perf \
+         --simulate ttft=2ms --set datasets.config.RequestCount=4",
+        "bench-embedding --simulate ttft=2ms --num-prompts 4",
+    ];
+    for line in lines {
+        let folder = tempfile::tempdir().unwrap();
+        let words = line.split_whitespace().chain(["--plan-only", "--as", "toml"]);
+        let plan = servemark(&folder, &words.collect::<Vec<_>>());
+        assert_eq!(plan.status.code(), Some(0), "{line}: {}", text(&plan.stderr));
+        fs::write(folder.path().join("plan.toml"), plan.stdout).unwrap();
+        let run = servemark(&folder, &["run", "plan.toml", "--out", "results", "--quiet"]);
+        assert_eq!(run.status.code(), Some(0), "{line}: {}", text(&run.stderr));
+        for file in ["report.html", "summary.json", "run.runlog.jsonl"] {
+            assert!(folder.path().join("results").join(file).exists(), "{line}: {file}");
+        }
+    }
+}

@@ -49,11 +49,13 @@ fn json_of(value: &DeValue<'_>) -> Result<Value, String> {
 }
 
 /// Returns a document as TOML. Keys without a value are left out, except in `echo`, which is
-/// written as JSON text.
+/// written as JSON text, here and in the plan of the warm-up.
 pub(super) fn to_text(document: &Value) -> String {
     let mut document = document.clone();
-    if let Some(echo) = document.get_mut("echo") {
-        *echo = json!(echo.to_string());
+    for path in super::ECHOES {
+        if let Some(echo) = document.pointer_mut(path) {
+            *echo = json!(echo.to_string());
+        }
     }
     let mut text = String::new();
     if let Value::Object(fields) = &document {
