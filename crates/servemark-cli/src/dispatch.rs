@@ -439,7 +439,7 @@ usage: servemark [URL] [OPTIONS]      explore a server, in about a minute
 
 Servers and runs:
   run FILE                            run a plan from a TOML, YAML or JSON file
-  rerun RUNLOG                        repeat a finished run, or on another server
+  rerun RUNLOG                        repeat a finished run from its log
   bench-serving                       benchmark a server with SGLang's flags
   bench-embedding                     benchmark embeddings and rankings
   bench-offline                       benchmark an engine without a server

@@ -167,7 +167,7 @@ fn understand(
     let plans = planner.sweep(search.as_ref())?;
     let plan = plans[0].plan.clone();
     let first = Parsed::new(plan, credentials, environment, grace);
-    let first = Parsed { progress, plan_only, json, full, warnings, ..first };
+    let first = Parsed { progress, json, full, plan_only, warnings, ..first };
     let task = match search {
         Some(search) => EvalscopeTask::Search(search),
         None => EvalscopeTask::Runs(planner.spec(plans)?),

@@ -14,7 +14,6 @@ mod address;
 pub mod aisbench;
 mod argparse;
 mod compare;
-#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod completions;
 mod credentials;
 mod dialect;

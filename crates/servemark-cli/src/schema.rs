@@ -29,11 +29,11 @@ enum SchemaName {
     Compare,
     /// vllm bench serve --dry-run --json
     DryRun,
-    /// vllm bench sweep serve, serve_workload and startup with --json
+    /// --json of vLLM's sweeps of servers
     Experiment,
     /// servemark [URL] --json and servemark demo --json
     Explore,
-    /// --json of commands that write files: servemark export, vllm bench sweep plot and plot_pareto
+    /// --json of commands that write files: servemark export, the plots of vLLM's sweeps
     Files,
     /// bench-embedding --sweep --json, summary.json of the grid
     Grid,
@@ -41,8 +41,8 @@ enum SchemaName {
     Noise,
     /// The files of servemark run
     Plan,
-    /// --json of several runs in a peer's dialect: ais_bench, evalscope perf, one-batch benchmark,
-    /// vllm bench serve with --num-runs or --sweep-…
+    /// --json of several runs in a peer's dialect: AISBench, evalscope, SGLang's batches, vllm bench
+    /// serve with --num-runs or --sweep-…
     Runs,
     /// --json of a run (servemark run, rerun and score, bench-serving, bench-embedding,
     /// bench-offline, vllm bench serve, throughput and latency), and its summary.json

@@ -19,6 +19,7 @@ use crate::python;
 /// Score a run again from what was recorded
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "score", max_term_width = 100, after_help = notes(&EXAMPLES, EXIT_CODES))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]

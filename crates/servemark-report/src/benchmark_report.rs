@@ -90,13 +90,13 @@ fn load(report: &Report<'_>) -> Value {
     let header = report.log.header();
     let facts = &header.facts;
     let scores = report.scores();
-    let prompts = scores.iter().map(|score| f64::from(score.prompt_tokens));
+    let prompts: Vec<u32> = scores.iter().map(|score| score.prompt_tokens).collect();
     let source = if facts.dataset.contains("random") { "random" } else { "sampled" };
     let mut standardized = json!({
         "tool": "servemark",
         "tool_version": header.servemark,
         "source": source,
-        "input_seq_len": sequence_length(prompts),
+        "input_seq_len": sequence_length(&prompts),
     });
     let RunFacts { request_rate, max_concurrency, .. } = facts;
     if let Some(rate) = request_rate.filter(|rate| *rate > 0.0) {
@@ -114,12 +114,13 @@ fn load(report: &Report<'_>) -> Value {
 }
 
 /// Returns lengths in tokens as the schema describes a load; its least value is 1.
-fn sequence_length(lengths: impl Iterator<Item = f64> + Clone) -> Value {
-    let count = lengths.clone().count().max(1) as f64;
-    let mean = (lengths.clone().sum::<f64>() / count).max(1.0);
-    let (least, most) = bounds(lengths).unwrap_or((1.0, 1.0));
-    let kind = if least.total_cmp(&most).is_eq() { "fixed" } else { "other" };
-    json!({"distribution": kind, "value": mean, "min": least as u64, "max": most.max(1.0) as u64})
+fn sequence_length(lengths: &[u32]) -> Value {
+    let count = lengths.len().max(1) as f64;
+    let mean = lengths.iter().map(|length| f64::from(*length)).sum::<f64>() / count;
+    let least = lengths.iter().min().copied().unwrap_or(1);
+    let most = lengths.iter().max().copied().unwrap_or(1).max(1);
+    let kind = if least == most { "fixed" } else { "other" };
+    json!({"distribution": kind, "value": mean.max(1.0), "min": least, "max": most})
 }
 
 fn requests(report: &Report<'_>) -> Value {

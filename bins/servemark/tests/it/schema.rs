@@ -118,20 +118,12 @@ fn the_validator_sees_faults() {
 /// Returns command lines that print a document, each with the name of its schema and the folder
 /// that keeps the document as `summary.json`, if the command has one.
 pub(crate) fn documents(url: &str) -> Vec<(&'static str, Option<&'static str>, Vec<String>)> {
-    let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures/tokenizers/spm-unigram-botchan-1000");
     let data = format!(
         "--num-prompts 4 --dataset-name random-ids --random-input 8 --random-output 4 --tokenizer {}",
-        tokenizer.display()
+        tokenizer()
     );
-    let simulated = "--simulate ttft=2ms --num-prompts 4 --random-input 8";
+    let simulated = SIMULATED;
     let serving = format!("bench-serving {simulated} --random-output 4");
-    let vllm = format!(
-        "vllm bench serve --base-url {url} --model simulated --tokenizer {} --dataset-name random \
-         --num-prompts 2 --random-input-len 4 --random-output-len 4",
-        tokenizer.display()
-    );
-    let evalscope = "evalscope perf --simulate ttft=2ms --model m --prompt hello --max-tokens 4";
     let search = "--slo e2el:p50<60s --slo-search max-concurrency --slo-bounds 1,2 --slo-start 1 \
                   --slo-requests 20 --slo-duration 0.01";
     [
@@ -160,6 +152,22 @@ pub(crate) fn documents(url: &str) -> Vec<(&'static str, Option<&'static str>, V
         ("search", Some("i"), format!("bench-embedding {simulated} {search} --out i --json")),
         ("selftest", None, "doctor --streams 4 --duration 0.1 --json".to_owned()),
         ("sweep", Some("j"), format!("{serving} --sweep max-concurrency=1,2 --out j --json")),
+    ]
+    .map(|(name, kept, line)| (name, kept, words(&line)))
+    .into()
+}
+
+/// Returns command lines of other clients and of exports that print a document, each with the name
+/// of its schema.
+fn peer_documents(url: &str) -> Vec<(&'static str, Option<&'static str>, Vec<String>)> {
+    let tokenizer = tokenizer();
+    let simulated = SIMULATED;
+    let vllm = format!(
+        "vllm bench serve --base-url {url} --model simulated --tokenizer {tokenizer} --dataset-name random \
+         --num-prompts 2 --random-input-len 4 --random-output-len 4"
+    );
+    let evalscope = "evalscope perf --simulate ttft=2ms --model m --prompt hello --max-tokens 4";
+    [
         ("files", None, "export run.jsonl --parquet tables --json".to_owned()),
         ("score", None, format!("{vllm} --json --save-result --result-filename v.json")),
         ("dry-run", None, format!("{vllm} --dry-run --json")),
@@ -177,9 +185,8 @@ pub(crate) fn documents(url: &str) -> Vec<(&'static str, Option<&'static str>, V
             "score",
             None,
             format!(
-                "vllm bench throughput --base-url {url} --model simulated --tokenizer {} \
-                 --input-len 4 --output-len 4 --num-prompts 2 --json",
-                tokenizer.display()
+                "vllm bench throughput --base-url {url} --model simulated --tokenizer {tokenizer} \
+                 --input-len 4 --output-len 4 --num-prompts 2 --json"
             ),
         ),
         (
@@ -220,8 +227,20 @@ pub(crate) fn documents(url: &str) -> Vec<(&'static str, Option<&'static str>, V
         ),
         ("files", None, "vllm bench sweep plot o/e --var-x a --var-y b --json".to_owned()),
     ]
-    .map(|(name, kept, line)| (name, kept, line.split_whitespace().map(str::to_owned).collect()))
+    .map(|(name, kept, line)| (name, kept, words(&line)))
     .into()
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+const SIMULATED: &str = "--simulate ttft=2ms --num-prompts 4 --random-input 8";
+
+/// Returns the path of a small tokenizer.
+fn tokenizer() -> String {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
+    format!("{fixtures}/tokenizers/spm-unigram-botchan-1000")
 }
 
 /// Returns the names of the published schemas.
@@ -243,7 +262,8 @@ fn what_commands_print_and_keep_is_what_their_schemas_say() {
     write_startup_command(&folder);
     let score = published("score");
     let mut checked = BTreeSet::from(["plan".to_owned()]);
-    for (name, kept, line) in documents(&server.base_url()) {
+    let url = server.base_url();
+    for (name, kept, line) in documents(&url).into_iter().chain(peer_documents(&url)) {
         let args: Vec<&str> = line.iter().map(String::as_str).collect();
         let printed = servemark(&folder, &args);
         assert!(!printed.stdout.is_empty(), "{line:?}: {}", text(&printed.stderr));

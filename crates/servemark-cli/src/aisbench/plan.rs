@@ -166,7 +166,7 @@ impl Whole<'_> {
             self.args.run.asking.printed_plan().or(self.args.dry_run.then_some(PlanFormat::Json));
         let parsed = Parsed::new(plan, credentials, self.environment, grace);
         let (json, full) = (self.args.run.asking.json, self.args.run.judging.is_full());
-        let parsed = Parsed { plan_only, json, full, warnings, ..parsed };
+        let parsed = Parsed { json, full, plan_only, warnings, ..parsed };
         let name = format!("{}/{}", model.abbr, group.name());
         Ok(Task { name, data: group.places(), tokenizer: model.tokenizer.to_string(), parsed })
     }

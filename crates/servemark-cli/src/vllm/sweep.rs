@@ -51,6 +51,7 @@ impl SweepCommand {
 
 /// Folder of a sweep's results, and settings that all sweeps share.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Experiment {
     /// Folder of the results.
     pub folder: PathBuf,

@@ -58,12 +58,12 @@ impl NativeStyle {
         while let [line, below @ ..] = rest {
             let (text, is_grid) = match line {
                 Line::Section(title, heads) if !heads.is_empty() => {
-                    (self.grid(title, heads, cells(below)), true)
+                    (self.grid(title, heads, &rows(below)), true)
                 }
                 line => (self.line(line), false),
             };
             writeln!(out, "{text}")?;
-            rest = &below[if is_grid { cells(below).count() } else { 0 }..];
+            rest = &below[if is_grid { rows(below).len() } else { 0 }..];
         }
         Ok(())
     }
@@ -84,16 +84,11 @@ impl NativeStyle {
     }
 
     /// Formats a grid, with the columns that do not fit in further grids below it.
-    fn grid<'a>(
-        &self,
-        title: &str,
-        heads: &[String],
-        rows: impl Iterator<Item = (&'a str, &'a [String])> + Clone,
-    ) -> String {
+    fn grid(&self, title: &str, heads: &[String], rows: &[GridRow<'_>]) -> String {
         let room = self.columns.saturating_sub(LABEL);
         let is_wide = heads.len() * (CELL + 1) <= room;
         let width = |place: usize| {
-            let cells = rows.clone().filter_map(|(_, cells)| cells.get(place));
+            let cells = rows.iter().filter_map(|(_, cells)| cells.get(place));
             let needed = cells.chain(&heads[place..=place]).map(|cell| cell.chars().count());
             if is_wide { CELL } else { needed.max().unwrap_or_default() }
         };
@@ -111,7 +106,7 @@ impl NativeStyle {
                 padded(shown, |place| width(first + place))
             };
             let _ = write!(text, "\n{:LABEL$}{}", "", line(heads));
-            for (label, cells) in rows.clone() {
+            for (label, cells) in rows {
                 let _ = write!(text, "\n  {label:<16}{}", line(cells));
             }
             first = last;
@@ -143,17 +138,23 @@ impl NativeStyle {
     }
 }
 
+/// A row of a grid: its label and its cells.
+type GridRow<'a> = (&'a str, &'a [String]);
+
 /// Returns the rows of a grid: the cells at the beginning of these lines.
-fn cells(lines: &[Line]) -> impl Iterator<Item = (&str, &[String])> + Clone {
-    lines.iter().map_while(|line| match line {
+fn rows(lines: &[Line]) -> Vec<GridRow<'_>> {
+    let cells = lines.iter().map_while(|line| match line {
         Line::Cells(label, cells) => Some((label.as_str(), cells.as_slice())),
         _ => None,
-    })
+    });
+    cells.collect()
 }
 
 fn padded(cells: &[String], width: impl Fn(usize) -> usize) -> String {
-    let cells = cells.iter().enumerate();
-    cells.map(|(place, cell)| format!(" {cell:>width$}", width = width(place))).collect()
+    cells.iter().enumerate().fold(String::new(), |mut line, (place, cell)| {
+        let _ = write!(line, " {cell:>width$}", width = width(place));
+        line
+    })
 }
 
 /// Width of the labels of a grid.

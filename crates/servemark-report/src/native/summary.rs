@@ -91,7 +91,7 @@ fn measured(report: &Report<'_>) -> String {
     let simulated = if facts.simulated { " (simulated)" } else { "" };
     let unchecked = match facts.certificate {
         CertificateCheck::Skipped => ", its TLS certificate NOT CHECKED (--insecure)",
-        _ => "",
+        CertificateCheck::Usual => "",
     };
     format!("{place}{model}{simulated}{unchecked}")
 }

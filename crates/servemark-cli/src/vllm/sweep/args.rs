@@ -82,6 +82,7 @@ pub(super) struct ServeFlags {
 
 /// Flags of the results' folder and of dry runs.
 #[derive(Args, Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct ExperimentArgs {
     /// The folder of all experiments
     #[arg(short, long, value_name = "PATH", default_value = "results")]

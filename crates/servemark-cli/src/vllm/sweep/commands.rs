@@ -43,7 +43,8 @@ impl ServeFlags {
 impl ExperimentArgs {
     fn experiment(self, num_runs: i64, environment: &Environment) -> Result<Experiment, CliError> {
         let unprintable = [(Self::DRY_RUN, self.dry_run), (Self::SHOW_STDOUT, self.show_stdout)];
-        for (flag, _) in unprintable.into_iter().filter(|(_, is_given)| *is_given && self.json) {
+        let text = unprintable.into_iter().find(|(_, is_given)| *is_given && self.json);
+        if let Some((flag, _)) = text {
             let why = format!("has no document: {flag} prints commands or their output as text");
             return Err(CliError::setting(Self::JSON, why));
         }
