@@ -70,7 +70,7 @@ fn a_stopped_exploration_keeps_what_it_measured() {
     for file in ["report.html", "summary.json"] {
         assert!(folder.path().join("results").join(file).exists(), "{file}");
     }
-    let score = servemark(&folder, &["score", "results/run.runlog.jsonl", "--full"]);
+    let score = servemark(&folder, &["score", "results/run.runlog.jsonl"]);
     assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
 }
 
@@ -129,7 +129,7 @@ fn all_that_a_server_shows_of_itself_is_shown_with_no_flag_but_its_address() {
     let limits = document["limits"].as_array().unwrap();
     assert!(limits.iter().all(|it| it["cause"].is_string() && it["evidence"].is_string()));
     assert!(!limits.is_empty(), "{document:#}");
-    let tables = servemark(&folder, &["score", "results/run.runlog.jsonl"]);
+    let tables = servemark(&folder, &["score", "results/run.runlog.jsonl", "--full"]);
     let tables = text(&tables.stdout);
     for title in ["Anatomy of a request (ms)", "Seen at http://", "What limits it"] {
         assert!(tables.contains(title), "{title} is not in {tables}");

@@ -224,7 +224,7 @@ fn nonsense_is_told_where_to_look() {
 #[test]
 fn help_and_version_are_no_mistakes() {
     for (line, part) in
-        [("--help", "servemark demo"), ("--version", "servemark 0"), ("score -h", "RUNLOG")]
+        [("--help", "\n  demo "), ("--version", "servemark 0"), ("score -h", "RUNLOG")]
     {
         let help = read(line).unwrap_err();
         assert!(help.is_help() && help.exit_code() == 0, "{line}");

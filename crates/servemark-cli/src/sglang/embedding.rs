@@ -105,7 +105,7 @@ const OWN_HELP: [(&str, &str); 8] = [
     ),
     (
         "dataset-name",
-        "Where texts come from: sharegpt, custom, random, random-ids, generated-shared-prefix, \
+        "Source of the texts: sharegpt, custom, random, random-ids, generated-shared-prefix, \
          longbench_v2, speed-bench, azure-trace or servegen; by default random-ids, with \
          --dataset-path sharegpt",
     ),
@@ -115,10 +115,10 @@ const OWN_HELP: [(&str, &str); 8] = [
         "The server's port; by default the backend's: 8000 for vllm-embedding and vllm-rerank, else \
          30000",
     ),
-    ("random-input-len", "The longest text of random and random-ids; by default 1024"),
+    ("random-input-len", "Maximum length of a text of random and random-ids in tokens; by default 1024"),
     (
         "warmup-requests",
-        "How many copies of the first request to send before the measurement; by default 1",
+        "Number of copies of the first request to send before the measurement; by default 1",
     ),
     (
         "layout",

@@ -80,8 +80,8 @@ impl Peer for Vllm {
             line.labels.clear();
         }
         if line.command == "throughput" || line.command == "latency" {
-            // The summary, and the whole table.
-            let ours = ["  INCOMPLETE ", "  Measured ", "Servemark report"];
+            // Servemark's line about the engine, its summary and its whole table.
+            let ours = ["Measured ", "  INCOMPLETE ", "  Measured ", "Servemark report"];
             let is_ours = |label: &String| ours.iter().any(|start| label.starts_with(start));
             let own = line.labels.iter().position(is_ours);
             line.labels.truncate(own.unwrap_or(line.labels.len()));
