@@ -141,7 +141,7 @@ mod tests {
             for arg in command.get_arguments() {
                 let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
                 let first = help.split_whitespace().next().unwrap_or_default();
-                let question = ["How", "What", "Which", "Who", "Whose", "Nothing"];
+                let question = ["How", "What", "Where", "Which", "Who", "Whose", "Nothing"];
                 assert!(!question.contains(&first), "{} {arg}: {help}", command.get_name());
             }
         }

@@ -115,7 +115,10 @@ const OWN_HELP: [(&str, &str); 8] = [
         "The server's port; by default the backend's: 8000 for vllm-embedding and vllm-rerank, else \
          30000",
     ),
-    ("random-input-len", "Maximum length of a text of random and random-ids in tokens; by default 1024"),
+    (
+        "random-input-len",
+        "Maximum length of a text of random and random-ids in tokens; by default 1024",
+    ),
     (
         "warmup-requests",
         "Number of copies of the first request to send before the measurement; by default 1",

@@ -24,7 +24,7 @@ pub(in crate::evalscope) struct TargetArgs {
     /// The folder or the name of the tokenizer; without one prompts are measured in characters
     #[arg(long, value_name = "PATH")]
     pub(in crate::evalscope) tokenizer_path: Option<String>,
-    /// Where requests go; the end of the path that --api needs is appended if it is missing
+    /// Address that requests go to; the end of the path that --api needs is appended if it is missing
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8877/v1/chat/completions")]
     pub(in crate::evalscope) url: String,
     /// The port of a model in this process; not built

@@ -12,7 +12,7 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Data set")]
 pub(in crate::sglang) struct DatasetArgs {
-    /// Where prompts come from; besides those of SGLang: azure-trace, burstgpt, otel-trace,
+    /// Source of the prompts; besides those of SGLang: azure-trace, burstgpt, otel-trace,
     /// servegen
     #[arg(long, value_name = "NAME", default_value = "sharegpt",
           value_parser = PossibleValuesParser::new(dataset_names()))]

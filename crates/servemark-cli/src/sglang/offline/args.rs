@@ -28,7 +28,7 @@ pub(super) struct OfflineArgs {
     /// The file to which a line about the run is appended
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(super) result_filename: String,
-    /// Where prompts come from
+    /// Source of the prompts
     #[arg(long, value_name = "NAME", default_value = "sharegpt",
           value_parser = PossibleValuesParser::new(DATASETS))]
     pub(super) dataset_name: String,

@@ -100,7 +100,7 @@ pub(super) struct OneBatchArgs {
     /// The file of the data set
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(super) dataset_path: String,
-    /// Where prompts come from
+    /// Source of the prompts
     #[arg(long, value_name = "NAME", default_value = "random",
           value_parser = PossibleValuesParser::new(DATASETS))]
     pub(super) dataset_name: String,
