@@ -56,7 +56,9 @@ pub use file_name::ResultFileName;
 pub use gates::{Gate, GateReport};
 pub use grid::{GridRows, TableFormat};
 pub use layout::{Layout, Report, ReportFormat};
-pub use native::{NativeJson, NativeTable, RunSummary, ScoreJson};
+pub use native::{
+    NativeJson, NativeTable, RunSummary, ScoreJson, first_output_parts, untold_parts,
+};
 pub use offline::{MeasuredOver, OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 #[cfg(feature = "parquet")]
@@ -73,6 +75,7 @@ pub use sglang::{
 };
 pub use slo::{SloReport, SloRow, SloTierAnswer, display_factor};
 pub use sweep::{SweepReport, SweepRow};
+pub use table::wrapped;
 pub use table::{TableLine, TablePart, TableSection};
 pub use timeline::TimelinePlot;
 pub use vllm::{

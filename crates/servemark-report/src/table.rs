@@ -165,18 +165,17 @@ impl Table {
 }
 
 /// Wraps a sentence into lines of at most `columns` columns; a longer word has a line of its own.
-pub(crate) fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
+pub fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for word in sentence.split_whitespace() {
-        let line = lines.last_mut().expect("there is always a line");
         if line.is_empty() {
             line.push_str(word);
         } else if line.chars().count() + 1 + word.chars().count() <= columns {
-            line.push(' ');
-            line.push_str(word);
+            line.extend([" ", word]);
         } else {
-            lines.push(word.to_owned());
+            lines.push(std::mem::replace(&mut line, word.to_owned()));
         }
     }
+    lines.push(line);
     lines
 }
