@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use servemark::core::printable;
-use servemark::metrics::SloVerdict;
+use servemark::metrics::{Anatomy, Limit, SloVerdict};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::OutputSpec;
-use servemark::report::NativeTable;
+use servemark::report::{NativeTable, first_output_parts, untold_parts, wrapped};
 use servemark::{
     Capacity, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
     RunContext, RunObserver, Scores, explore as explore_server, find_local_server, stop_on_signals,
@@ -196,6 +196,7 @@ fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String 
     lines.extend(found.verdicts.iter().map(|verdict| {
         format!("  Verdict     {}: {}", verdict.kind.name(), printable(&verdict.reason))
     }));
+    lines.extend(why(found));
     lines.push(format!(
         "  Results     {} (report.html, summary.json, {})",
         folder.display(),
@@ -204,6 +205,36 @@ fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String 
     lines.extend(next_commands(found, args, folder));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Returns where the time of the best load's requests passed, what limits it, and what the server
+/// does not tell.
+fn why(found: &Exploration) -> Vec<String> {
+    let anatomy = Anatomy::of(&found.run.log);
+    let mut lines = Vec::new();
+    if let Some(parts) = first_output_parts(&anatomy) {
+        lines.extend(paragraph("TTFT is", &parts));
+    }
+    for limit in Limit::of(&found.run.log, &found.audit) {
+        lines.extend(paragraph("Limited by", &printable(&limit.to_string())));
+    }
+    if anatomy.with_server_times == 0 {
+        let way = found.server.engine.way_to_its_times();
+        let way = way.map(|way| format!("; {way}")).unwrap_or_default();
+        lines.extend(paragraph("Not told", &format!("the server's own times of requests{way}")));
+    } else if let Some(untold) = untold_parts(&anatomy) {
+        lines.extend(paragraph("Not told", &untold));
+    }
+    lines
+}
+
+/// Returns lines of at most 100 columns with the label before the first one.
+fn paragraph(label: &str, text: &str) -> Vec<String> {
+    let line = |(index, text)| {
+        let label = if index == 0 { label } else { "" };
+        format!("  {label:<12}{text}")
+    };
+    wrapped(text, 86).into_iter().enumerate().map(line).collect()
 }
 
 /// Returns what the user may want to run next.

@@ -81,6 +81,25 @@ impl Engine {
         }
     }
 
+    /// Returns how answers get the engine's own times if they have none; `None` if no way is known.
+    pub const fn way_to_its_times(self) -> Option<&'static str> {
+        match self {
+            Self::Sglang => {
+                Some("SGLang tells them on its own route: bench-serving --backend sglang")
+            }
+            Self::Vllm => {
+                Some("vLLM tells them if it is started with --enable-per-request-metrics")
+            }
+            Self::LlamaCpp
+            | Self::Lmdeploy
+            | Self::Ollama
+            | Self::Simulator
+            | Self::TensorrtLlm
+            | Self::Tgi
+            | Self::Unknown => None,
+        }
+    }
+
     /// Returns the engine whose list of models has `owner` as `owned_by`.
     fn of_owner(owner: &str) -> Option<Self> {
         Some(match owner {
