@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 use servemark_testkit::{ExporterAnswer, ScriptedExporter};
+use tempfile::TempDir;
 
 use super::{servemark, text};
 
 const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
 
-/// Measures a simulator beside an exporter of one GPU. Returns the document of the scored run.
-fn document(simulator: &str) -> Value {
+/// Measures a simulator beside an exporter of one GPU. Returns the folder of the run log.
+fn measured(simulator: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let exporter = ScriptedExporter::start(|_| {
         ExporterAnswer::Text("DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-a\"} 100\n".to_owned())
@@ -23,12 +24,17 @@ fn document(simulator: &str) -> Value {
     let all = [&server[..], &lengths, &load, &data, &metrics, &price].concat();
     let run = servemark(&folder, &all);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    let score = servemark(&folder, &["score", "run.jsonl", "--json"]);
+    folder
+}
+
+/// Returns the document of the scored run.
+fn document(folder: &TempDir) -> Value {
+    let score = servemark(folder, &["score", "run.jsonl", "--json"]);
     serde_json::from_slice(&score.stdout).unwrap()
 }
 
 #[track_caller]
-fn holds(value: &Value, keys: &[&str], is_right: fn(&Value) -> bool) {
+fn assert_values(value: &Value, keys: &[&str], is_right: fn(&Value) -> bool) {
     for key in keys {
         assert!(is_right(&value[key]), "{key} of {value:#}");
     }
@@ -41,7 +47,9 @@ fn part_names(document: &Value) -> Vec<&str> {
 
 #[test]
 fn the_names_that_scripts_read_are_there() {
-    let document = document("ttft=20ms,itl=2ms,frontend=2ms,places=2,network=1ms,cache_blocks=100");
+    let simulator = "ttft=20ms,itl=2ms,frontend=2ms,places=2,network=1ms,cache_blocks=100";
+    let folder = measured(simulator);
+    let document = document(&folder);
     let anatomy = &document["anatomy"];
     assert_eq!(
         part_names(&document),
@@ -60,36 +68,42 @@ fn the_names_that_scripts_read_are_there() {
     );
     let numbers = ["mean_ms", "p50_ms", "p99_ms", "share_of_mean", "share_of_p99"];
     for part in anatomy["parts"].as_array().unwrap() {
-        holds(part, &numbers, Value::is_number);
+        assert_values(part, &numbers, Value::is_number);
     }
-    holds(&anatomy["clock"], &["offset_ms", "bound_ms"], Value::is_number);
-    holds(&anatomy["residual_ms"], &["p50", "p99", "p99.9"], Value::is_number);
+    assert_values(&anatomy["clock"], &["offset_ms", "bound_ms"], Value::is_number);
+    assert_values(&anatomy["residual_ms"], &["p50", "p99", "p99.9"], Value::is_number);
     let series = document["series"].as_array().unwrap();
     assert!(series.len() > 5, "{series:?}");
     for series in series {
-        holds(series, &["source", "name", "unit"], Value::is_string);
-        holds(series, &["labels"], Value::is_object);
+        assert_values(series, &["source", "name", "unit"], Value::is_string);
+        assert_values(series, &["labels"], Value::is_object);
         let points = series["points"].as_array().unwrap();
         let is_pair = |point: &Value| point[0].is_number() && point[1].is_number();
         assert!(points.iter().all(is_pair), "{series}");
     }
     let energy = &document["energy"];
-    holds(energy, &["joules_per_output_token"], Value::is_number);
-    holds(energy, &["valid"], Value::is_boolean);
-    holds(energy, &["reasons"], Value::is_array);
-    holds(&document["cost"], &["per_million_output_tokens"], Value::is_number);
-    holds(&document["contamination"], &["share", "expected_share"], Value::is_number);
+    assert_values(energy, &["joules_per_output_token"], Value::is_number);
+    assert_values(energy, &["valid"], Value::is_boolean);
+    assert_values(energy, &["reasons"], Value::is_array);
+    assert_values(&document["cost"], &["per_million_output_tokens"], Value::is_number);
+    assert_values(&document["contamination"], &["share", "expected_share"], Value::is_number);
     let limits = document["limits"].as_array().unwrap();
     assert!(!limits.is_empty(), "{document:#}");
     for limit in limits {
-        holds(limit, &["cause", "evidence", "confidence"], Value::is_string);
+        assert_values(limit, &["cause", "evidence", "confidence"], Value::is_string);
+    }
+    // Energy and cost are compared where both sides have them.
+    let compared = servemark(&folder, &["compare", "run.jsonl", "run.jsonl", "--force", "--json"]);
+    let compared = text(&compared.stdout);
+    for figure in ["joules_per_output_token", "cost_per_million_output_tokens"] {
+        assert!(compared.contains(figure), "{figure} is not in {compared}");
     }
 }
 
 /// With disaggregated prefill, SGLang's instants are those of the worker that decodes.
 #[test]
 fn a_transfer_of_caches_is_a_part() {
-    let document = document("ttft=20ms,itl=2ms,kv_transfer=5ms");
+    let document = document(&measured("ttft=20ms,itl=2ms,kv_transfer=5ms"));
     let names = part_names(&document);
     assert!(names.contains(&"kv_transfer") && !names.contains(&"server_frontend"), "{names:?}");
 }
