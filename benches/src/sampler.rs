@@ -2,7 +2,7 @@
 //!
 //! Each pair has two runs of the same load against the simulator: one alone, and one beside which
 //! metrics are read from an exporter in a process of its own. It answers with the texts of real
-//! servers, whose numbers change with every request. The cost is the CPU time of the thread that
+//! servers, of which a share of the numbers changes with every request. The cost is the CPU time of the thread that
 //! reads, by the kernel's clock of that thread, which other work on the machine does not change.
 //! The effect is the error of the p99 gap between tokens against the simulator's own log.
 
@@ -11,7 +11,7 @@ mod options;
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
-use std::iter;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use servemark::backends::{BackendName, BackendSpec, CommonSpec};
-use servemark::core::{NoProgress, RunLog};
+use servemark::core::{IfTaken, NoProgress, RunLog};
 use servemark::datasets::{DatasetSpec, RandomSpec, RangeRatio, Source};
 use servemark::metrics::{MetricPolicy, Metrics};
 use servemark::mock::MockSpec;
@@ -43,6 +43,8 @@ pub struct Pair {
     pub beside_ms: f64,
     /// Share of a core that the reading thread used.
     pub share: f64,
+    /// Share of a core that the thread which writes the run log used beyond that of the run alone.
+    pub log_share: f64,
     /// Number of answers that it read.
     pub readings: usize,
 }
@@ -53,16 +55,21 @@ pub fn measure(
     exporter: &[&OsStr],
     progress: impl Fn(&str),
 ) -> anyhow::Result<Vec<Pair>> {
-    let exporter = Exporter::start(exporter)?;
+    let (exporter, folder) = (Exporter::start(exporter)?, tempfile::tempdir()?);
     let mut pairs = Vec::new();
     for number in 1..=options.runs {
-        let alone = run(&plan(options, None)?)?;
-        let (beside, share) =
-            while_running(|| run(&plan(options, Some(&exporter))?), options.shortest())?;
+        let path = folder.path().join(format!("{number}.jsonl"));
+        let measured = |exporter: Option<&Exporter>| {
+            while_running(|| run(&plan(options, &path, exporter)?), options.shortest())
+        };
+        let (alone, [_, log_alone]) = measured(None)?;
+        let (beside, [share, log_beside]) = measured(Some(&exporter))?;
+        let log_share = log_beside.zip(log_alone).map(|(beside, alone)| beside - alone);
         let pair = Pair {
             alone_ms: error_ms(&alone)?,
             beside_ms: error_ms(&beside)?,
             share: share.context("the thread that reads metrics was not seen")?,
+            log_share: log_share.context("the thread that writes the log was not seen")?,
             readings: beside.telemetry().samples.len(),
         };
         progress(&format!("pair {number} of {}: {pair:?}", options.runs));
@@ -73,23 +80,32 @@ pub fn measure(
 
 /// Writes the pairs as a Markdown table, and the medians.
 pub fn write_table(options: &Options, pairs: &[Pair], out: &mut dyn Write) -> io::Result<()> {
-    let Options { urls, interval, streams, .. } = options;
-    writeln!(out, "{urls} URLs every {} ms beside {streams} streams:\n", interval.as_millis())?;
-    writeln!(out, "| pair | answers read | share of a core | p99 ITL error alone | beside it |")?;
-    writeln!(out, "|---|---|---|---|---|")?;
+    let Options { urls, interval, changing, streams, .. } = options;
+    let interval_ms = interval.as_millis();
+    writeln!(
+        out,
+        "{urls} URLs every {interval_ms} ms beside {streams} streams, {changing} % of the numbers new:\n"
+    )?;
+    writeln!(
+        out,
+        "| pair | answers read | share of a core | more for the log | p99 ITL error alone | beside it |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|---|")?;
     for (number, pair) in (1..).zip(pairs) {
-        let Pair { alone_ms, beside_ms, share, readings } = pair;
+        let Pair { alone_ms, beside_ms, share, log_share, readings } = pair;
         writeln!(
             out,
-            "| {number} | {readings} | {:.3} % | {alone_ms:+.3} ms | {beside_ms:+.3} ms |",
-            share * 100.0
+            "| {number} | {readings} | {:.3} % | {:.3} % | {alone_ms:+.3} ms | {beside_ms:+.3} ms |",
+            share * 100.0,
+            log_share * 100.0
         )?;
     }
     let of = |value: fn(&Pair) -> f64| median(pairs.iter().map(value).collect());
     writeln!(
         out,
-        "| median | | {:.3} % | {:+.3} ms | {:+.3} ms |",
+        "| median | | {:.3} % | {:.3} % | {:+.3} ms | {:+.3} ms |",
         of(|pair| pair.share) * 100.0,
+        of(|pair| pair.log_share) * 100.0,
         of(|pair| pair.alone_ms),
         of(|pair| pair.beside_ms)
     )
@@ -130,7 +146,11 @@ impl Drop for Exporter {
     }
 }
 
-fn plan(options: &Options, exporter: Option<&Exporter>) -> anyhow::Result<BenchPlan> {
+fn plan(
+    options: &Options,
+    run_log: &Path,
+    exporter: Option<&Exporter>,
+) -> anyhow::Result<BenchPlan> {
     let mut mock = MockSpec::new(Duration::from_millis(20), options.itl);
     mock.keep_requests = 0;
     let dataset = RandomSpec {
@@ -148,6 +168,8 @@ fn plan(options: &Options, exporter: Option<&Exporter>) -> anyhow::Result<BenchP
         LoadSpec::new(ArrivalSpec::Burst),
     );
     plan.model.tokenizer = Some(TokenizerSpec::new(TOKENIZER));
+    plan.output.run_log = Some(run_log.to_owned());
+    plan.output.run_log_if_taken = IfTaken::Replace;
     if let Some(Exporter { addr, .. }) = exporter {
         let url = |number: usize| format!("http://{addr}/{number}").parse();
         let urls = (0..options.urls).map(url).collect::<Result<Vec<_>, _>>()?;
@@ -170,13 +192,12 @@ fn error_ms(log: &RunLog) -> anyhow::Result<f64> {
     Ok(truth.p99_itl.context("no gaps between tokens")?.difference_ms)
 }
 
-/// Calls `work` while recording the CPU time of the thread that reads metrics. Returns the share of
-/// a core that the thread used between the first and the last recording, if they lie at least
-/// `shortest` apart.
+/// Calls `work` while recording the CPU time of [`THREADS`]. Returns for each the share of a core
+/// that it used between its first and its last recording, if they lie at least `shortest` apart.
 fn while_running<T>(
     work: impl FnOnce() -> anyhow::Result<T>,
     shortest: Duration,
-) -> anyhow::Result<(T, Option<f64>)> {
+) -> anyhow::Result<(T, [Option<f64>; 2])> {
     let is_over = Arc::new(AtomicBool::new(false));
     let watching = thread::spawn({
         let is_over = Arc::clone(&is_over);
@@ -185,26 +206,30 @@ fn while_running<T>(
     let result = work();
     is_over.store(true, Ordering::Relaxed);
     let seen = watching.join().ok().context("the watching thread panicked")?;
-    let share = seen.first().zip(seen.last()).and_then(|(first, last)| {
+    let shares = seen.map(|seen| {
+        let (first, last) = seen.first().zip(seen.last())?;
         let span = last.0.duration_since(first.0);
-        (span >= shortest)
-            .then(|| last.1.saturating_sub(first.1).as_secs_f64() / span.as_secs_f64())
+        let used = last.1.saturating_sub(first.1).as_secs_f64();
+        (span >= shortest).then(|| used / span.as_secs_f64())
     });
-    Ok((result?, share))
+    Ok((result?, shares))
 }
 
+/// Returns the recordings of each of [`THREADS`]: when, and the CPU time so far.
 #[expect(clippy::disallowed_methods, reason = "nothing is measured by the sleep")]
-fn watch(is_over: &AtomicBool) -> Vec<(Instant, Duration)> {
-    let looks = iter::from_fn(|| {
+fn watch(is_over: &AtomicBool) -> [Vec<(Instant, Duration)>; 2] {
+    let mut seen = [Vec::new(), Vec::new()];
+    while !is_over.load(Ordering::Relaxed) {
+        for (seen, thread) in seen.iter_mut().zip(THREADS) {
+            seen.extend(cpu_of_thread("self", thread).map(|used| (Instant::now(), used)));
+        }
         thread::sleep(Duration::from_millis(20));
-        (!is_over.load(Ordering::Relaxed))
-            .then(|| Some((Instant::now(), cpu_of_thread("self", SAMPLER)?)))
-    });
-    looks.flatten().collect()
+    }
+    seen
 }
 
-/// Name of the thread that reads metrics.
-const SAMPLER: &str = "telemetry";
+/// Names of the thread that reads metrics and of the one that writes the run log.
+const THREADS: [&str; 2] = ["telemetry", "run-log"];
 
 const TOKENIZER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/tokenizers/spm-unigram-botchan-1000");

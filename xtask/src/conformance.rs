@@ -29,6 +29,7 @@ mod dialect;
 mod engine;
 mod install;
 mod offline;
+mod parts;
 mod peer;
 mod process;
 mod record;

@@ -7,19 +7,24 @@ fn main() -> anyhow::Result<()> {
     use anyhow::Context;
     use servemark_benches::sampler::{Options, export, measure, write_table};
 
-    /// First argument with which the program is the exporter, in a process of its own.
+    /// First argument with which the program is the exporter, in a process of its own. The second
+    /// one is the percentage of numbers that change.
     const CHILD: &str = "--exporter";
 
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if args.first().is_some_and(|first| first == CHILD) {
-        return export(&mut stdout().lock());
+    if let [first, changing] = args.as_slice()
+        && first == CHILD
+    {
+        return export(changing.parse()?, &mut stdout().lock());
     }
     let options = Options::parse(args)?;
     let program = std::env::current_exe().context("cannot find this program again")?;
-    let pairs = measure(&options, &[program.as_os_str(), CHILD.as_ref()], |step| {
-        // Progress is lost without harm if standard error is closed.
-        let _ = writeln!(stderr(), "{step}");
-    })?;
+    let changing = options.changing.to_string();
+    let pairs =
+        measure(&options, &[program.as_os_str(), CHILD.as_ref(), changing.as_ref()], |step| {
+            // Progress is lost without harm if standard error is closed.
+            let _ = writeln!(stderr(), "{step}");
+        })?;
     Ok(write_table(&options, &pairs, &mut stdout().lock())?)
 }
 

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::thread;
 
 /// Answers requests on a free port, whose address it writes to `out`, until the process is ended.
-pub fn export(out: &mut dyn Write) -> anyhow::Result<()> {
+/// From one answer to the next, `changing` percent of the numbers change.
+pub fn export(changing: u32, out: &mut dyn Write) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     writeln!(out, "{}", listener.local_addr()?)?;
     out.flush()?;
-    let texts: Arc<Vec<Vec<String>>> = Arc::new(TEXTS.iter().map(|text| versions(text)).collect());
+    let texts: Arc<Vec<Vec<String>>> =
+        Arc::new(TEXTS.iter().map(|text| versions(text, changing)).collect());
     for socket in listener.incoming() {
         let (socket, texts) = (socket?, Arc::clone(&texts));
         // A broken connection affects no other connection.
@@ -20,13 +22,19 @@ pub fn export(out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns a text with numbers that rise from one version to the next.
-fn versions(text: &str) -> Vec<String> {
+/// Returns a text of which `changing` percent of the numbers, spread evenly over the text, rise from
+/// one version to the next.
+fn versions(text: &str, changing: u32) -> Vec<String> {
     let risen = |version: u32| {
         let mut risen = String::with_capacity(text.len() + text.len() / 4);
+        // Whole hundreds are numbers that change.
+        let mut percent = 0;
         for line in text.lines() {
             let number = line.rsplit_once(' ').filter(|_| !line.starts_with('#'));
             let number = number.and_then(|(name, value)| Some((name, value.parse::<f64>().ok()?)));
+            percent += if number.is_some() { changing } else { 0 };
+            let number = number.filter(|_| percent >= 100);
+            percent %= 100;
             // Writing to a `String` cannot fail.
             let _ = match number {
                 Some((name, value)) => writeln!(risen, "{name} {}", value + f64::from(version)),
@@ -76,3 +84,19 @@ const TEXTS: [&str; 3] = [
 ];
 
 const VERSIONS: u32 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_the_numbers_changes() {
+        let text = "# TYPE a gauge\na 1\nb 2\nc 3\nd 4\n";
+        let changed = |changing: u32| {
+            let versions = versions(text, changing);
+            let lines = versions[1].lines().zip(versions[2].lines());
+            lines.filter(|(one, other)| one != other).count()
+        };
+        assert_eq!([0, 25, 50, 100].map(changed), [0, 1, 2, 4]);
+    }
+}

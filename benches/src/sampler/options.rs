@@ -13,6 +13,8 @@ pub struct Options {
     pub urls: usize,
     /// Time from one reading of a URL to the next.
     pub interval: Duration,
+    /// Percentage of the numbers of a text that change from one reading to the next.
+    pub changing: u32,
     /// Number of streams of the load.
     pub streams: usize,
     /// Number of tokens of each stream.
@@ -38,6 +40,7 @@ impl Options {
                 "--runs" => options.runs = number,
                 "--urls" => options.urls = number as usize,
                 "--interval-ms" => options.interval = ms,
+                "--changing" => options.changing = number.min(100),
                 "--streams" => options.streams = number as usize,
                 "--tokens" => options.tokens = number,
                 "--itl-ms" => options.itl = ms,
@@ -59,6 +62,7 @@ impl Default for Options {
             runs: 5,
             urls: 8,
             interval: Duration::from_millis(100),
+            changing: 100,
             streams: 16,
             tokens: 1000,
             itl: Duration::from_millis(10),
@@ -66,8 +70,8 @@ impl Default for Options {
     }
 }
 
-const USAGE: &str = "usage: sampler [--runs 5] [--urls 8] [--interval-ms 100] [--streams 16] \
-    [--tokens 1000] [--itl-ms 10]";
+const USAGE: &str = "usage: sampler [--runs 5] [--urls 8] [--interval-ms 100] \
+    [--changing 100] [--streams 16] [--tokens 1000] [--itl-ms 10]";
 
 #[cfg(test)]
 mod tests {

@@ -5,13 +5,16 @@ use std::process::Command;
 #[test]
 fn a_small_study_gives_a_table() {
     let output = Command::new(env!("CARGO_BIN_EXE_sampler"))
-        .args("--runs 1 --urls 2 --streams 2 --tokens 60 --itl-ms 10".split(' '))
+        .args("--runs 1 --urls 2 --changing 62 --streams 2 --tokens 60 --itl-ms 10".split(' '))
         .output()
         .expect("it starts");
     let (table, news) = (String::from_utf8(output.stdout), String::from_utf8(output.stderr));
     let (table, news) = (table.unwrap(), news.unwrap());
     assert!(output.status.success(), "{news}");
-    assert!(table.starts_with("2 URLs every 100 ms beside 2 streams:"), "{table}");
+    assert!(
+        table.starts_with("2 URLs every 100 ms beside 2 streams, 62 % of the numbers new:"),
+        "{table}"
+    );
     // How large the share is depends on the machine and on the profile of the build.
     let median = table.lines().find_map(|line| line.strip_prefix("| median | | "));
     let share = median.and_then(|row| row.split(" %").next()?.parse::<f64>().ok());

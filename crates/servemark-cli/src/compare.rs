@@ -121,10 +121,10 @@ impl CompareArgs {
         [all(&self.first, &self.before), all(&self.second, &self.after)]
     }
 
-    /// Returns the compared figures: those that vLLM's Rust client compares, and those of the
-    /// conditions and tolerances.
+    /// Returns the compared figures: those of every comparison, and those of the conditions and
+    /// tolerances.
     pub fn figures(&self) -> Vec<Figure> {
-        let mut figures = Figure::headline();
+        let mut figures = Figure::compared();
         let conditions = self.conditions.iter().map(|condition| condition.figure);
         let tolerances = self.no_worse_than.iter().flat_map(|tolerance| &tolerance.figures);
         for figure in conditions.chain(tolerances.copied()) {

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, StatusCode};
 use hyper::body::{Body, Incoming};
 use servemark_core::{
@@ -169,7 +170,7 @@ impl Exchange {
         watch: &mut Watch,
         limit: usize,
     ) -> Result<Vec<u8>, ClientError> {
-        let (mut whole, mut is_full) = (Vec::new(), false);
+        let (mut whole, mut is_full) = (Vec::with_capacity(self.announced_length(limit)), false);
         let mut progress = Progress::More;
         while progress == Progress::More && !is_full {
             let keep = |_, bytes: &[u8]| {
@@ -180,6 +181,13 @@ impl Exchange {
             progress = self.read(watch, keep).await?;
         }
         Ok(whole)
+    }
+
+    /// Returns the length that the answer's head announces, if it is plausible, and otherwise 0.
+    fn announced_length(&self, limit: usize) -> usize {
+        let length = self.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        let length = length.and_then(|length| length.parse().ok()).unwrap_or_default();
+        if length <= limit.min(MOST_RESERVED) { length } else { 0 }
     }
 
     /// Reads the rest of the answer if it is small and arrives soon. Usually all of it was read
@@ -327,6 +335,9 @@ const MOST_STREAMS: u32 = 32;
 /// A 408 that a server sent before it had the request arrives within one round trip. A later one
 /// answers the request, and comes from a gateway whose upstream server was too slow.
 const LONGEST_ROUND_TRIP: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Largest announced length for which memory is reserved before the body arrives.
+const MOST_RESERVED: usize = 1 << 20;
 
 /// After the dialect's end mark only the end of the framing is missing. If a server sends much
 /// more, or is slow, the connection is closed so that the run is not delayed.

@@ -11,7 +11,7 @@ mod part;
 mod request;
 
 use serde::Serialize;
-use servemark_core::RunLog;
+use servemark_core::{RequestRecord, RunLog};
 
 pub use self::clock::ServerClock;
 pub use self::facts::AnatomyFacts;
@@ -22,7 +22,9 @@ use crate::statistics;
 /// The parts of the requests of a run. Times are in milliseconds, shares from 0 to 1.
 ///
 /// It covers the answered requests of the measurement. The total of a request is the time from due
-/// until its answer ended, plus the delay until the client had read the first output.
+/// until its answer ended, plus the delay until the client had read the first output. In a closed
+/// loop, where all requests are due at once and a concurrency limit decides when each is sent, a
+/// request counts as due when the limit lets it through.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Anatomy {
@@ -38,6 +40,16 @@ pub struct Anatomy {
     /// [`InsideServer`](RequestPart::InsideServer).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<RequestPart>,
+    /// Parts of the server and ways to it that are not known for any request, in the order in which
+    /// they happen. Their time is in [`InsideServer`](RequestPart::InsideServer).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untold: Vec<RequestPart>,
+    /// Median of the shortest round trips that the kernel measured on the requests' connections:
+    /// the ways there and back take at least this time together. Absent if the kernel reports none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trip_ms: Option<f64>,
+    /// Whether the run is a closed loop.
+    pub closed_loop: bool,
     /// How far the parts of a request are from its total. The parts of a request sum to more than
     /// its total if the server reports longer times than the client could see.
     pub residual_ms: Residual,
@@ -103,12 +115,20 @@ impl Anatomy {
         let parts = RequestPart::ALL
             .into_iter()
             .filter_map(|part| PartSummary::of(part, &all, &worst, &latest));
+        let parts: Vec<PartSummary> = parts.collect();
+        let together = if hides_prefill { TOGETHER.to_vec() } else { Vec::new() };
+        let is_untold = |part: &RequestPart| {
+            !all.is_empty() && !together.contains(part) && parts.iter().all(|it| it.name != *part)
+        };
         Self {
             requests: all.len(),
             with_server_times,
-            parts: parts.collect(),
             clock: facts.clock,
-            together: if hides_prefill { TOGETHER.to_vec() } else { Vec::new() },
+            untold: TOLD_BY_SERVER.into_iter().filter(is_untold).collect(),
+            parts,
+            together,
+            round_trip_ms: round_trip_ms(log),
+            closed_loop: facts.is_closed_loop,
             residual_ms: Residual::of(&all),
         }
     }
@@ -158,6 +178,16 @@ impl Residual {
     }
 }
 
+/// Parts that only a server's times can tell. A transfer of caches is not among them, because most
+/// servers have none.
+const TOLD_BY_SERVER: [RequestPart; 5] = [
+    RequestPart::RequestTransit,
+    RequestPart::ServerFrontend,
+    RequestPart::ServerQueue,
+    RequestPart::Prefill,
+    RequestPart::ResponseTransit,
+];
+
 /// Parts of the time from the queue to the first token.
 const TOGETHER: [RequestPart; 2] = [RequestPart::Prefill, RequestPart::KvTransfer];
 
@@ -174,6 +204,13 @@ fn share<'a>(
         whole += time;
     }
     if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+fn round_trip_ms(log: &RunLog) -> Option<f64> {
+    let shortest = |record: &RequestRecord| Some(f64::from(record.socket?.min_rtt_us?) / 1e3);
+    let mut shortest: Vec<f64> = log.measured().filter_map(shortest).collect();
+    shortest.sort_unstable_by(f64::total_cmp);
+    statistics::percentile(&shortest, 50.0)
 }
 
 /// Returns the hundredth of the requests for which a time is longest, at least one of them.

@@ -91,6 +91,17 @@ impl Figure {
         rates.chain(latencies).chain(counts).chain(steady).collect()
     }
 
+    /// Returns the figures that comparisons show: [`headline`](Self::headline), then energy, cost and
+    /// rate of the GPUs. A comparison leaves out those that a side does not have.
+    pub fn compared() -> Vec<Self> {
+        let of_gpus = [
+            Quantity::JoulesPerOutputToken,
+            Quantity::CostPerMillionOutputTokens,
+            Quantity::OutputTokensPerGpu,
+        ];
+        Self::headline().into_iter().chain(of_gpus.map(Self::new)).collect()
+    }
+
     /// Creates a figure of the whole run.
     pub const fn new(quantity: Quantity) -> Self {
         Self { of: FigureScope::Run, quantity }

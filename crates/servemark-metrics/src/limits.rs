@@ -132,6 +132,13 @@ impl Limit {
     }
 }
 
+/// Shows the cause, how sure it is, and its evidence.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}): {}", self.cause.words(), self.confidence, self.evidence)
+    }
+}
+
 /// Bits of NVML's reasons for lower clocks that slow a GPU against its setting: the software's power
 /// limit, a hardware slowdown, heat (seen by software, by hardware), and the power brake. The others
 /// are an idle GPU, clocks that were set, and clocks that follow another GPU's or a display's.

@@ -58,7 +58,9 @@ pub use file_name::ResultFileName;
 pub use gates::{Gate, GateReport};
 pub use grid::{GridRows, TableFormat};
 pub use layout::{Layout, Report, ReportFormat};
-pub use native::{NativeJson, NativeTable, RunSummary, ScoreJson};
+pub use native::{
+    NativeJson, NativeTable, RunSummary, ScoreJson, first_output_parts, untold_parts,
+};
 pub use offline::{MeasuredOver, OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 #[cfg(feature = "parquet")]

@@ -20,6 +20,7 @@ mod summary;
 mod table;
 mod truth;
 
+pub use anatomy::{first_output_parts, untold_parts};
 pub use document::NativeJson;
 pub(crate) use latencies::requests_needed;
 pub use score_json::ScoreJson;

@@ -176,8 +176,7 @@ pub fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
         if line.is_empty() {
             line.push_str(word);
         } else if line.chars().count() + 1 + word.chars().count() <= columns {
-            line.push(' ');
-            line.push_str(word);
+            line.extend([" ", word]);
         } else {
             lines.push(std::mem::replace(&mut line, word.to_owned()));
         }

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Line<'a> {
     /// Name and labels as written, which identify the series.
     pub(crate) key: &'a str,
+    /// Position of the value in the line.
+    pub(crate) value_at: usize,
     pub(crate) value: f64,
 }
 
@@ -23,12 +25,9 @@ pub(crate) enum Entry<'a> {
 
 /// Returns the entries of a text, in order. Lines of any other form are skipped.
 pub(crate) fn entries(text: &str) -> impl Iterator<Item = Entry<'_>> {
-    text.lines().filter_map(|line| {
-        let line = line.trim();
-        match line.strip_prefix('#') {
-            Some(comment) => kind(comment),
-            None => self::line(line).map(Entry::Line),
-        }
+    text.lines().filter_map(|line| match line.trim_start().strip_prefix('#') {
+        Some(comment) => kind(comment),
+        None => self::line(line).map(Entry::Line),
     })
 }
 
@@ -37,17 +36,25 @@ fn kind(comment: &str) -> Option<Entry<'_>> {
     Some(Entry::Type(words.next()?, words.next()?))
 }
 
-/// Returns the key and the value of a line; `None` if it has none.
+/// Returns the key and the value of a line; `None` if it has none, as a comment.
 pub(crate) fn line(line: &str) -> Option<Line<'_>> {
+    let start = line.len() - line.trim_start().len();
+    if line[start..].starts_with('#') {
+        return None;
+    }
     // An exemplar of OpenMetrics follows the value.
-    let line = line.split(" # ").next().unwrap_or(line);
-    let (key, rest) = match line.rfind('}') {
-        Some(end) => line.split_at(end + 1),
-        None => line.split_at(line.find([' ', '\t'])?),
+    let metric = line[start..].split(" # ").next()?;
+    let (key, rest) = match metric.rfind('}') {
+        Some(end) => metric.split_at(end + 1),
+        None => metric.split_at(metric.find([' ', '\t'])?),
     };
-    // A timestamp may follow the value.
-    let value = rest.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(Line { key, value })
+    let value_at = start + metric.len() - rest.trim_ascii_start().len();
+    Some(Line { key, value_at, value: value(rest)? })
+}
+
+/// Returns the value at the beginning of what follows a key. A timestamp or an exemplar may follow.
+pub(crate) fn value(rest: &str) -> Option<f64> {
+    rest.split_ascii_whitespace().next()?.parse().ok()
 }
 
 impl<'a> Line<'a> {

@@ -2,13 +2,15 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 
 use servemark_core::{
     HistogramReading, SeriesHead, SeriesKind, Stamp, TelemetryLine, TelemetrySample,
 };
 
-use crate::exposition::{Entry, Line, entries, line};
+use crate::exposition::{Entry, Line, entries};
+use crate::known_text::KnownText;
 use crate::vocabulary::{Role, Term, Vocabulary};
 
 /// Reads the texts of one source, one after the other.
@@ -30,13 +32,17 @@ use crate::vocabulary::{Role, Term, Vocabulary};
 pub struct Readings {
     source: usize,
     vocabulary: Vocabulary,
-    naming: Naming,
+    /// Absent until the first text with metrics.
+    naming: Option<Naming>,
     /// Number of series of all sources, which gives a new one its position.
     count: Rc<Cell<usize>>,
+    /// By the keys of lines, the parts of readings that their values are.
     slots: HashMap<String, Vec<Slot>>,
     series: Vec<State>,
-    /// The text that was read last; empty if there was none with metrics.
-    previous: String,
+    /// The text that was read last; empty if it had no metrics.
+    previous: KnownText<Slot>,
+    /// Positions of slots in `previous`, and the values of the current text that are new.
+    changed: Vec<(Range<usize>, f64)>,
 }
 
 /// Which metrics are read.
@@ -94,76 +100,81 @@ impl Readings {
         Self {
             source,
             vocabulary: Vocabulary::new(),
-            naming: Naming::Known,
+            naming: None,
             count,
             slots: HashMap::new(),
             series: Vec::new(),
-            previous: String::new(),
+            previous: KnownText::default(),
+            changed: Vec::new(),
         }
     }
 
     /// Reads a text that arrived at `at`, `took_ns` nanoseconds after it was asked for. Returns the
     /// new series and one sample with the readings that changed; `None` if the text has no metrics.
-    pub fn read(&mut self, text: &str, at: Stamp, took_ns: u64) -> Option<Vec<TelemetryLine>> {
-        let mut lines = self.take_changed(text).map_or_else(|| self.take_all(text), Some)?;
-        self.previous.clear();
-        self.previous.push_str(text);
+    pub fn read(
+        &mut self,
+        text: impl Into<String>,
+        at: Stamp,
+        took_ns: u64,
+    ) -> Option<Vec<TelemetryLine>> {
+        let mut lines = match self.take_changed(text.into()) {
+            Ok(()) => Vec::with_capacity(1),
+            Err(text) => self.take_all(text)?,
+        };
         lines.push(TelemetryLine::Sample(self.sample(at, took_ns)));
         Some(lines)
     }
 
-    /// Takes the values that differ from those of the previous text, if both texts have equal lines
-    /// except for the values; `None` otherwise. Most values do not change from one text to the
-    /// next, so this costs a fraction of reading all of them. There are no new series then.
-    fn take_changed(&mut self, text: &str) -> Option<Vec<TelemetryLine>> {
+    /// Takes the values that differ from those of the previous text. Returns the text if their
+    /// lines differ in more than values; only then it may have new series.
+    fn take_changed(&mut self, text: String) -> Result<(), String> {
         if self.previous.is_empty() {
-            return None;
+            return Err(text);
         }
-        let (mut before, mut now) = (self.previous.lines(), text.lines());
-        let mut changed = Vec::new();
-        loop {
-            match (before.next(), now.next()) {
-                (None, None) => break,
-                (Some(earlier), Some(later)) if earlier == later => {}
-                (Some(earlier), Some(later)) => {
-                    let (earlier, later) = (line(earlier.trim())?, line(later.trim())?);
-                    if earlier.key != later.key {
-                        return None;
-                    }
-                    changed.push(later);
-                }
-                _ => return None,
+        self.changed.clear();
+        self.previous.replace(text, &mut self.changed)?;
+        for (slots, value) in self.changed.drain(..) {
+            for slot in self.previous.targets(slots) {
+                self.series[slot.series].set(slot.part, value * slot.scale);
             }
         }
-        for line in changed {
-            self.set(line);
-        }
-        Some(Vec::new())
+        Ok(())
     }
 
     /// Takes all values of a text, and returns the series that are new; `None` if it has no metric.
-    fn take_all(&mut self, text: &str) -> Option<Vec<TelemetryLine>> {
-        if self.previous.is_empty() && !self.knows_any(text) {
-            self.naming = Naming::Own;
+    fn take_all(&mut self, text: String) -> Option<Vec<TelemetryLine>> {
+        let naming = match self.naming {
+            Some(naming) => naming,
+            None => *self.naming.insert(self.naming_of(&text)?),
+        };
+        let series = self.declare(&text, naming);
+        if !self.take(&text) {
+            return None;
         }
-        let series = self.declare(text);
-        self.take(text).then_some(series)
+        self.previous = KnownText::new(text, |key| self.slots.get(key).map_or(&[], Vec::as_slice));
+        Some(series)
     }
 
-    fn knows_any(&self, text: &str) -> bool {
-        entries(text).any(|entry| match entry {
-            Entry::Line(line) => self.vocabulary.find(line.name()).is_some(),
-            Entry::Type(..) => false,
-        })
+    /// Returns which metrics of a text are read; `None` if it has no metrics.
+    fn naming_of(&self, text: &str) -> Option<Naming> {
+        let mut naming = None;
+        for entry in entries(text) {
+            let Entry::Line(line) = entry else { continue };
+            if self.vocabulary.find(line.name()).is_some() {
+                return Some(Naming::Known);
+            }
+            naming = Some(Naming::Own);
+        }
+        naming
     }
 
     /// Declares the series of a text that are new.
-    fn declare(&mut self, text: &str) -> Vec<TelemetryLine> {
+    fn declare(&mut self, text: &str, naming: Naming) -> Vec<TelemetryLine> {
         let mut fresh = Fresh::new();
         let mut own: Vec<SeriesHead> = Vec::new();
         let mut kinds: HashMap<&str, SeriesKind> = HashMap::new();
         for entry in entries(text) {
-            match (self.naming, entry) {
+            match (naming, entry) {
                 (Naming::Own, Entry::Type(name, kind)) => {
                     if let Some(kind) = own_kind(kind) {
                         kinds.insert(name, kind);
@@ -270,15 +281,11 @@ impl Readings {
         for entry in entries(text) {
             let Entry::Line(line) = entry else { continue };
             has_metrics = true;
-            self.set(line);
+            for slot in self.slots.get(line.key).into_iter().flatten() {
+                self.series[slot.series].set(slot.part, line.value * slot.scale);
+            }
         }
         has_metrics
-    }
-
-    fn set(&mut self, line: Line<'_>) {
-        for slot in self.slots.get(line.key).into_iter().flatten() {
-            self.series[slot.series].set(slot.part, line.value * slot.scale);
-        }
     }
 
     /// Returns the readings that changed.
@@ -325,8 +332,11 @@ impl State {
         if !is_present || self.reported.as_ref() == Some(&self.current) {
             return None;
         }
-        self.reported = Some(self.current.clone());
-        self.reported.clone()
+        match &mut self.reported {
+            Some(reported) => reported.clone_from(&self.current),
+            none => *none = Some(self.current.clone()),
+        }
+        Some(self.current.clone())
     }
 }
 
@@ -476,6 +486,29 @@ mod tests {
         let page = "<html>\n<body>not found</body>\n</html>";
         assert_eq!(readings().read(page, Stamp::ZERO, 0), None);
         assert_eq!(readings().read("", Stamp::ZERO, 0), None);
+    }
+
+    /// A server that starts may answer with a page first.
+    #[test]
+    fn a_text_without_metrics_does_not_decide_the_names() {
+        let mut readings = readings();
+        assert_eq!(readings.read("<html>starting</html>", Stamp::ZERO, 0), None);
+        let (names, _) =
+            read(&mut readings, "# TYPE other gauge\nother 1\nvllm:num_requests_running 2\n");
+        assert_eq!(names, ["running"]);
+    }
+
+    /// A text that ends early has other lines than the one before and than the one after it.
+    #[test]
+    fn a_text_that_ends_early_disturbs_no_later_one() {
+        let mut readings = readings();
+        let text = |running: u32| {
+            format!("vllm:num_requests_running {running}\nvllm:num_requests_waiting {running}\n")
+        };
+        assert_eq!(read(&mut readings, &text(1)).1.values, [(0, 1.0), (1, 1.0)]);
+        assert_eq!(read(&mut readings, &text(1000)[..35]).1.values, [(0, 1000.0)]);
+        assert_eq!(readings.read("", Stamp::ZERO, 0), None);
+        assert_eq!(read(&mut readings, &text(5)).1.values, [(0, 5.0), (1, 5.0)]);
     }
 
     #[test]

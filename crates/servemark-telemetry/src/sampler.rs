@@ -314,7 +314,7 @@ impl SourceSampler {
         let at = self.clock.now();
         let took_ns = at.since(requested).as_nanos() as u64;
         let lines = answer.and_then(|text| {
-            self.readings.read(&text, at, took_ns).ok_or_else(|| NO_METRICS.to_owned())
+            self.readings.read(text, at, took_ns).ok_or_else(|| NO_METRICS.to_owned())
         });
         match lines {
             Ok(lines) => {

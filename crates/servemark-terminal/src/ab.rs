@@ -26,7 +26,7 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     }
     let policy = MetricPolicy::native();
     let sides = [&before[..], &after];
-    let compared = compare_for_page(sides, &Figure::headline(), &policy, IfDamaged::Refuse)?;
+    let compared = compare_for_page(sides, &Figure::compared(), &policy, IfDamaged::Refuse)?;
     let known = ab.estimates();
     let mut document = comparison_json(&compared.comparison, &compared.sides, &[]);
     document["schema"] = json!("servemark/ab/1");

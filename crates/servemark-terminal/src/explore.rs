@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use servemark::core::printable;
-use servemark::metrics::SloVerdict;
+use servemark::metrics::{Anatomy, Limit, SloVerdict};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::OutputSpec;
-use servemark::report::{NativeTable, wrapped};
+use servemark::report::{NativeTable, first_output_parts, untold_parts, wrapped};
 use servemark::{
     Capacity, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
     RunContext, RunObserver, Scores, explore as explore_server, find_local_server, replace_file,
@@ -191,6 +191,7 @@ fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String 
     items.extend(found.verdicts.iter().map(|verdict| {
         ("Verdict", format!("{}: {}", verdict.kind.name(), printable(&verdict.reason)))
     }));
+    items.extend(why(found));
     let files = format!("report.html, summary.json, {}", OutputSpec::RUN_LOG);
     items.push(("Results", format!("{} ({files})", folder.display())));
     let mut lines = vec![String::new()];
@@ -204,6 +205,27 @@ fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String 
 fn item(name: &str, text: &str) -> String {
     let columns = screen::columns().saturating_sub(14);
     format!("  {name:<12}{}", wrapped(text, columns).join("\n              "))
+}
+
+/// Returns where the time of the best load's requests passed, what limits it, and what the server
+/// does not tell.
+fn why(found: &Exploration) -> Vec<(&'static str, String)> {
+    let anatomy = Anatomy::of(&found.run.log);
+    let mut items = Vec::new();
+    if let Some(parts) = first_output_parts(&anatomy) {
+        items.push(("TTFT is", parts));
+    }
+    for limit in Limit::of(&found.run.log, &found.audit) {
+        items.push(("Limited by", printable(&limit.to_string()).into_owned()));
+    }
+    if anatomy.with_server_times == 0 {
+        let way = found.server.engine.way_to_its_times();
+        let way = way.map(|way| format!("; {way}")).unwrap_or_default();
+        items.push(("Not told", format!("the server's own times of requests{way}")));
+    } else if let Some(untold) = untold_parts(&anatomy) {
+        items.push(("Not told", untold));
+    }
+    items
 }
 
 /// Returns what the user may want to run next.

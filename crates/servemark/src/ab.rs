@@ -78,7 +78,7 @@ impl<P: Probe> Ab<P> {
     /// Creates an `Ab` whose runs are executed by `probe`. `nonce` makes the prompts differ from
     /// those of other `Ab`s.
     pub fn driving(probe: P, spec: AbSpec, nonce: u64) -> Self {
-        let mut figures = Figure::headline();
+        let mut figures = Figure::compared();
         let mut policy = MetricPolicy::native();
         for target in spec.until.iter().flat_map(|until| &until.targets) {
             let figure = target.of.figure();

@@ -9,12 +9,13 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::answer::WireAnswer;
-use super::case::{Case, Expected};
+use super::case::{Case, Expected, Promise};
 use super::case_report::CaseReport;
 use super::checks;
 use super::dialect::{Dialect, RESULT};
 use super::engine::Serving;
 use super::install::Installation;
+use super::parts::{self, Parts};
 use super::peer;
 use super::process::{ProcessGroup, end_of, output, poll};
 use super::record::{Record, records};
@@ -59,22 +60,25 @@ impl Bench {
     /// Runs a case against the target.
     pub(super) fn run(&self, target: Target<'_>, case: Case) -> CaseReport {
         match self.observe(target, &case) {
-            Ok((records, ours, peers)) => judge(case, records, &ours, peers.as_ref()),
+            Ok(observed) => judge(case, observed),
             Err(error) => CaseReport::broken(case, &error),
         }
     }
 
-    fn observe(
-        &self,
-        target: Target<'_>,
-        case: &Case,
-    ) -> anyhow::Result<(Vec<Record>, Run, Option<Run>)> {
+    fn observe(&self, target: Target<'_>, case: &Case) -> anyhow::Result<Observed> {
         let folder = target.evidence.join(case.slug());
+        let names = if case.promises(Promise::Parts) { target.serving.histograms } else { &[] };
+        let before = parts::histograms(target.server, names)?;
         let ours = self.watch(target, case, &folder, self.client(case, &folder))?;
         let is_right = ours.status.code() == Some(exit_code(&case.expected));
         let tail = end_of(&folder.join(OUTPUT_FILE));
         ensure!(is_right, "the client ended with {}: {tail}", ours.status);
         let records = records(&folder.join(RUN_LOG))?;
+        let parts = (!names.is_empty()).then(|| {
+            let after = parts::histograms(target.server, names)?;
+            let histograms = parts::increase(&before, after);
+            Ok::<_, anyhow::Error>(Parts { anatomy: self.anatomy(&folder)?, histograms })
+        });
         let peer = target.serving.peer.filter(|_| case.dialect == Dialect::Vllm);
         let peers = peer.map(|words| {
             let folder = folder.join("peer");
@@ -82,7 +86,15 @@ impl Bench {
             client.args(words);
             self.watch(target, case, &folder, client).context("the engine's own client")
         });
-        Ok((records, ours, peers.transpose()?))
+        Ok(Observed { records, ours, peers: peers.transpose()?, parts: parts.transpose()? })
+    }
+
+    /// Returns the parts of the requests' times by our program.
+    fn anatomy(&self, folder: &Path) -> anyhow::Result<Value> {
+        let mut score = self.program("servemark");
+        let document = output(score.arg("score").arg(folder.join(RUN_LOG)).arg("--json"))?;
+        let mut document: Value = serde_json::from_str(&document)?;
+        Ok(document["anatomy"].take())
     }
 
     /// Returns the folder with fixtures and scripts.
@@ -156,15 +168,26 @@ fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
     Ok(Path::new(target.context("cargo tells no target folder")?).join("release"))
 }
 
-fn judge(case: Case, records: Vec<Record>, ours: &Run, peers: Option<&Run>) -> CaseReport {
+/// Observations of a case.
+struct Observed {
+    records: Vec<Record>,
+    ours: Run,
+    /// The run of the engine's own client, if there is one.
+    peers: Option<Run>,
+    parts: Option<Parts>,
+}
+
+fn judge(case: Case, observed: Observed) -> CaseReport {
+    let Observed { records, ours, peers, parts } = observed;
+    let of_parts = parts.iter().flat_map(|parts| parts.faults(&records)).collect();
     let answers: Vec<_> = ours.exchanges.iter().map(WireAnswer::of).collect();
     let miscounted = checks::miscounted(&case, &records, &answers);
     let pairs = checks::pairs(records, answers);
     let faults = checks::faults(&case.expected, &pairs);
-    let comparison = peers.map(|peers| peer::compare(&pairs, ours, peers));
+    let comparison = peers.map(|peers| peer::compare(&pairs, &ours, &peers));
     let beside = comparison.iter().flat_map(|comparison| comparison.faults.clone());
-    let faults = [miscounted, faults].concat().into_iter().chain(beside).collect();
-    CaseReport { case, pairs, faults, beside: comparison.map(|comparison| comparison.row) }
+    let faults = [miscounted, faults, of_parts].concat().into_iter().chain(beside).collect();
+    CaseReport { case, pairs, faults, beside: comparison.map(|comparison| comparison.row), parts }
 }
 
 /// Returns the server's counters when they no longer change: the server updates them a little

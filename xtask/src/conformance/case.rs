@@ -19,6 +19,11 @@ pub(super) struct Case {
 }
 
 impl Case {
+    /// Whether the answers keep a promise.
+    pub(super) fn promises(&self, promise: Promise) -> bool {
+        matches!(&self.expected, Expected::Answers(promises) if promises.contains(&promise))
+    }
+
     /// Returns the name in the form of a folder name.
     pub(super) fn slug(&self) -> String {
         format!("{} {} {}", self.dialect.as_str(), self.backend, self.name).replace(' ', "-")
@@ -51,6 +56,8 @@ pub(super) enum Promise {
     FullLength,
     /// One request is sent at a time, so the order on the wire is the order of the log.
     InTurn,
+    /// The parts of each request sum up, and the engine's histograms agree with them.
+    Parts,
     /// The server reports its own times.
     ServerTimes,
 }
@@ -99,7 +106,7 @@ struct Shape {
     flags: &'static [&'static [&'static str]],
 }
 
-const SHAPES: [Shape; 9] = [
+const SHAPES: [Shape; 10] = [
     Shape { name: "stream", flags: &[RANDOM, INCLUDE_USAGE] },
     Shape { name: "document", flags: &[RANDOM, DOCUMENT] },
     Shape { name: "stream in turn", flags: &[RANDOM, INCLUDE_USAGE, IN_TURN] },
@@ -109,6 +116,7 @@ const SHAPES: [Shape; 9] = [
     Shape { name: "log-probabilities", flags: &[RANDOM, INCLUDE_USAGE, LOGPROBS] },
     Shape { name: "cache flushed", flags: &[RANDOM, INCLUDE_USAGE, FLUSHED] },
     Shape { name: "token ids", flags: &[RANDOM, INCLUDE_USAGE, IDS] },
+    Shape { name: "parts", flags: &[RANDOM, INCLUDE_USAGE, SERVER_TIMES] },
 ];
 
 const RANDOM: &[&str] = &[
@@ -139,6 +147,7 @@ const IN_TURN: &[&str] = &["--max-concurrency", "1"];
 const LOGPROBS: &[&str] = &["--return-logprob", "--top-logprobs-num", "2"];
 const FLUSHED: &[&str] = &["--flush-cache"];
 const IDS: &[&str] = &["--tokenize-prompt"];
+const SERVER_TIMES: &[&str] = &["--server-times"];
 /// A greedy answer of a random model repeats one word. A sampled answer has tokens that are parts
 /// of a character, for which the server delays the text.
 const VARIED: &[&str] = &["--extra-request-body", r#"{"temperature":1.0}"#];
@@ -156,6 +165,7 @@ impl Shape {
             // Of the engines, only SGLang can flush its cache without a start-up flag, and it
             // reports cached tokens only on this route.
             Some(&FLUSHED) => is_generate(backend),
+            Some(&SERVER_TIMES) => serving.tells_times.contains(&backend),
             Some(&LOGPROBS) => serving.takes_logprobs && !is_chat(backend),
             // `/generate` always reports counts, so a run without a request for them is not a
             // separate case.
@@ -189,6 +199,7 @@ impl Shape {
             (Promise::ExactPrompt, is_exact),
             (Promise::FullLength, serving.honours_ignore_eos),
             (Promise::InTurn, self.has(IN_TURN)),
+            (Promise::Parts, self.has(SERVER_TIMES)),
             (Promise::ServerTimes, is_generate(backend)),
         ];
         all.into_iter().filter(|(_, holds)| *holds).map(|(promise, _)| promise).collect()

@@ -2,6 +2,7 @@
 
 use super::answer::WireAnswer;
 use super::case::Case;
+use super::parts::Parts;
 use super::peer::ComparedCounts;
 use super::record::Record;
 
@@ -13,11 +14,19 @@ pub(super) struct CaseReport {
     pub(super) faults: Vec<String>,
     /// Counts of our client, the engine's own client and the server, if they were compared.
     pub(super) beside: Option<ComparedCounts>,
+    /// Parts of the requests' times and the engine's histograms, if they were compared.
+    pub(super) parts: Option<Parts>,
 }
 
 impl CaseReport {
     /// Creates the report of a run that could not be compared.
     pub(super) fn broken(case: Case, error: &anyhow::Error) -> Self {
-        Self { case, pairs: Vec::new(), faults: vec![format!("{error:#}")], beside: None }
+        Self {
+            case,
+            pairs: Vec::new(),
+            faults: vec![format!("{error:#}")],
+            beside: None,
+            parts: None,
+        }
     }
 }

@@ -7,6 +7,8 @@ mod mlx;
 mod sglang;
 mod vllm;
 
+use super::parts::TimeHistogram;
+
 /// An engine that runs on a CPU.
 #[derive(Debug)]
 pub(super) struct Engine {
@@ -60,6 +62,10 @@ pub(super) struct Serving {
     /// Whether the server accepts log-probabilities as a number of most likely tokens.
     pub(super) takes_logprobs: bool,
     pub(super) refusals: &'static [Refusal],
+    /// Names of SGLang's backends whose answers have the server's own times if they are asked for.
+    pub(super) tells_times: &'static [&'static str],
+    /// Histograms of the server's page of metrics that count times of requests.
+    pub(super) histograms: &'static [TimeHistogram],
     /// Python arguments of the engine's own client, if its environment has one.
     pub(super) peer: Option<&'static [&'static str]>,
 }

@@ -22,8 +22,18 @@ pub(super) struct Record {
     pub(super) pieces: usize,
     pub(super) status: Option<u64>,
     pub(super) counts: Counts,
+    pub(super) server_ms: ServerMs,
     pub(super) text: String,
     pub(super) outcome: Outcome,
+}
+
+/// Times that the server reported with the answer, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct ServerMs {
+    pub(super) queue: Option<f64>,
+    /// From the queue to the first token.
+    pub(super) prefill: Option<f64>,
+    pub(super) decode: Option<f64>,
 }
 
 /// Times in nanoseconds on the run's clock.
@@ -97,6 +107,7 @@ impl Record {
             stamps,
             status: request["status"].as_u64(),
             counts: Counts::of(&request["usage"]),
+            server_ms: ServerMs::of(&request["server_times"]),
             text: request["text"].as_str()?.to_owned(),
             outcome: Outcome::of(&request["outcome"])?,
         })
@@ -115,6 +126,13 @@ impl Record {
     /// Seconds from sending to the last byte.
     pub(super) fn latency(&self) -> Option<f64> {
         Some(seconds(self.stamps.sent?, self.stamps.ended))
+    }
+}
+
+impl ServerMs {
+    fn of(times: &Value) -> Self {
+        let prefill = times["prefill_ms"].as_f64().or_else(|| times["ttft_ms"].as_f64());
+        Self { queue: times["queue_ms"].as_f64(), prefill, decode: times["decode_ms"].as_f64() }
     }
 }
 

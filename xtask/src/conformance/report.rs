@@ -60,7 +60,7 @@ fn section(report: &EngineReport) -> String {
     let findings = match &report.findings {
         Err(error) => format!("Could not be examined: {error:#}\n"),
         Ok(Findings::Served(cases)) => {
-            [table(cases), besides(cases), times(cases), failures(cases)].concat()
+            [table(cases), besides(cases), times(cases), parts(cases), failures(cases)].concat()
         }
         Ok(Findings::Offline(runs)) => offline::markdown(runs),
     };
@@ -136,6 +136,21 @@ fn times_row(report: &CaseReport) -> Option<String> {
     ))
 }
 
+/// Formats the runs whose parts were compared with the engine's histograms.
+fn parts(cases: &[CaseReport]) -> String {
+    let row = |report: &CaseReport| {
+        let CaseReport { case: Case { backend, name, .. }, pairs, parts, .. } = report;
+        let parts = parts.as_ref()?;
+        let residual = parts.residual_ms()?;
+        let names: Vec<String> =
+            parts.histograms.iter().map(|(histogram, _)| format!("`{}`", histogram.name)).collect();
+        let names = names.join(", ");
+        Some(format!("| `{backend}` | {name} | {} | {residual:.3} | {names} |\n", pairs.len()))
+    };
+    let rows: String = cases.iter().filter_map(row).collect();
+    if rows.is_empty() { rows } else { format!("{PARTS_HEAD}{rows}") }
+}
+
 /// Formats minimum, median and maximum in milliseconds.
 fn spread(mut seconds: Vec<f64>) -> Option<String> {
     seconds.sort_by(f64::total_cmp);
@@ -161,6 +176,12 @@ const BESIDE_HEAD: &str = "
 By our client / by the engine's own / by the server's counters, for each of the two runs alike.
 
 | backend | run | requests | prompt tokens | output tokens |
+|---|---|---|---|---|
+";
+const PARTS_HEAD: &str = "
+By how many milliseconds parts do not sum up, at p99.9, and the engine's histograms beside them.
+
+| backend | run | requests | residual | histograms |
 |---|---|---|---|---|
 ";
 const TIMES_HEAD: &str = "
@@ -190,6 +211,7 @@ mod tests {
                 pairs: vec![(finished(), answer)],
                 faults,
                 beside: None,
+                parts: None,
             }])),
         }
     }

@@ -49,8 +49,12 @@ impl Server {
 
     /// Returns the current values of the server's counters.
     pub(super) fn tally(&self) -> anyhow::Result<Tally> {
-        let page = ask(self.port, "/metrics").context("the server's metrics")?;
-        Ok(Tally::of(&page))
+        Ok(Tally::of(&self.metrics()?))
+    }
+
+    /// Returns the server's page of metrics.
+    pub(super) fn metrics(&self) -> anyhow::Result<String> {
+        ask(self.port, "/metrics").context("the server's metrics")
     }
 }
 

@@ -109,8 +109,22 @@ fn all_that_a_server_shows_of_itself_is_shown_with_no_flag_but_its_address() {
     let short = ["--out", "results", "--duration", "4", "--output-len", "16"];
     let done = servemark(&folder, &[&[server.base_url().as_str()][..], &short].concat());
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    // The simulator reports vLLM's durations on this route, which place no clock.
+    let summary = text(&done.stdout);
+    for line in ["TTFT is     ", "Limited by  ", "Not told    way there, front end and way back: "]
+    {
+        assert!(summary.contains(&format!("\n  {line}")), "{line} is not in {summary}");
+    }
     let score = servemark(&folder, &["score", "results/run.runlog.jsonl", "--json"]);
     let document: Value = serde_json::from_slice(&score.stdout).unwrap();
+    let summary = fs::read(folder.path().join("results/summary.json")).unwrap();
+    let summary: Value = serde_json::from_slice(&summary).unwrap();
+    for part in ["anatomy", "contamination", "limits", "series"] {
+        assert_eq!(summary[part], document[part], "{part}");
+    }
+    // The streams of an exploration are a closed loop, whose limit lets each request go in turn.
+    let causes = document["limits"].as_array().unwrap().iter().map(|limit| &limit["cause"]);
+    assert!(causes.clone().all(|cause| cause != "gate"), "{:?}", causes.collect::<Vec<_>>());
     let names = |list: &Value| -> Vec<String> {
         let all = list.as_array().unwrap().iter();
         all.map(|it| it["name"].as_str().unwrap().to_owned()).collect()

@@ -8,6 +8,7 @@ mod anatomy;
 mod command_lines;
 mod compare;
 mod damaged;
+mod document;
 mod engines;
 mod evalscope;
 mod explore;

@@ -176,6 +176,14 @@ pub struct RunFacts {
     pub echo: JsonObject,
 }
 
+impl RunFacts {
+    /// Returns whether only a concurrency limit decides when requests are sent: all are due at
+    /// once, and each is let through when an earlier one has ended.
+    pub fn is_closed_loop(&self) -> bool {
+        self.max_concurrency.is_some() && self.request_rate.is_none() && !self.replayed
+    }
+}
+
 /// GPUs that serve the model, as the user states them.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]

@@ -14,12 +14,19 @@ pub struct AnatomyFacts {
     /// Whether the server counted prompt tokens whose keys and values came from another server. The
     /// time from the queue to the first token, which vLLM reports, then contains the transfer.
     pub has_transfers: bool,
+    /// Whether all requests were due at once and a concurrency limit decided when each was sent, so
+    /// that a request counts as due when the limit lets it through.
+    pub is_closed_loop: bool,
 }
 
 impl AnatomyFacts {
     /// Reads the facts of a run.
     pub fn of(log: &RunLog) -> Self {
-        Self { clock: ServerClock::of(log), has_transfers: has_transfers(log) }
+        Self {
+            clock: ServerClock::of(log),
+            has_transfers: has_transfers(log),
+            is_closed_loop: log.header().facts.is_closed_loop(),
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use super::{AnatomyFacts, RequestPart};
 #[non_exhaustive]
 pub struct RequestAnatomy {
     parts: [Option<f64>; RequestPart::ALL.len()],
-    /// Time from due until the answer ended, plus the delay until the first output had been read.
+    /// Time from due until the answer ended, in a closed loop from when the concurrency limit let the
+    /// request through, plus the delay until the first output had been read.
     pub total_ms: f64,
-    /// Time from due until the first output had been read; absent for an answer that came as one
+    /// Likewise, time until the first output had been read; absent for an answer that came as one
     /// document.
     pub ttft_ms: Option<f64>,
     /// Whether the server reports its prefill only together with the transfer of key-value caches.
@@ -26,10 +27,11 @@ impl RequestAnatomy {
         let sent = record.sent.filter(|_| record.is_success())?;
         let first = first_output(record)?;
         let free = record.granted.map_or(record.scheduled, |at| at.max(record.scheduled));
+        let due = if facts.is_closed_loop { free } else { record.scheduled };
         let read_lag_ms = read_lag_ms(record, &first);
         let mut parts = Parts::default();
         if let Some(granted) = record.granted {
-            parts.set(RequestPart::GateWait, ms(record.scheduled, granted));
+            parts.set(RequestPart::GateWait, ms(due, granted));
         }
         parts.set(RequestPart::SendLag, ms(free, sent));
         if let Some(lag) = read_lag_ms {
@@ -44,8 +46,8 @@ impl RequestAnatomy {
         let hides_prefill = facts.has_transfers && times.prefill_ms.is_none();
         let hides_prefill = hides_prefill && times.ttft_ms.is_some();
         parts.divide(sent, &first, record.is_document, &times, facts);
-        let until_read = ms(record.scheduled, first.at) + read_lag_ms.unwrap_or_default();
-        let total_ms = ms(record.scheduled, record.ended) + read_lag_ms.unwrap_or_default();
+        let until_read = ms(due, first.at) + read_lag_ms.unwrap_or_default();
+        let total_ms = ms(due, record.ended) + read_lag_ms.unwrap_or_default();
         let ttft_ms = (!record.is_document).then_some(until_read);
         Some(Self { parts: parts.0, total_ms, ttft_ms, hides_prefill })
     }

@@ -99,6 +99,8 @@ fn durations_alone_need_no_clock() {
         close(mean(&anatomy, part), expected);
     }
     assert_eq!(mean(&anatomy, RequestPart::RequestTransit), None);
+    let [there, back] = [RequestPart::RequestTransit, RequestPart::ResponseTransit];
+    assert_eq!(anatomy.untold, [there, RequestPart::ServerFrontend, back]);
     let shares: f64 = anatomy.parts.iter().map(|part| part.share_of_mean).sum();
     let of_p99: f64 = anatomy.parts.iter().map(|part| part.share_of_p99).sum();
     let of_ttft: f64 = anatomy.parts.iter().filter_map(|part| part.share_of_mean_ttft).sum();

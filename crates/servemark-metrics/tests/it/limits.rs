@@ -8,7 +8,7 @@ use servemark_core::{
     Sample, SeriesHead, SeriesKind, ServerTimes, Sink, SocketFacts, Stamp, Telemetry,
     TelemetryLine, TelemetrySample, TelemetrySource,
 };
-use servemark_metrics::{Audit, Confidence, Limit, LimitCause};
+use servemark_metrics::{Anatomy, Audit, Confidence, Limit, LimitCause, RequestPart};
 
 const STARTED: u64 = 1_795_350_000_000_000_000;
 
@@ -101,6 +101,7 @@ fn labelled_log(
     }
     let mut facts = RunFacts::default();
     facts.max_concurrency = (parts.gate > 0).then_some(1);
+    facts.request_rate = Some(10.0);
     let header = Header::new(STARTED, facts, serde_json::Value::Null);
     let records = (0..40).map(|index| parts.record(index)).collect();
     let mut footer = Footer::default();
@@ -270,6 +271,24 @@ fn a_slow_network_that_only_the_kernel_sees() {
 #[test]
 fn the_loads_own_concurrency_limit() {
     first(Parts { gate: 900, ..even() }, &[], LimitCause::Gate, "900.0 ms at the gate");
+}
+
+/// All requests were due at once, and each was let through when an earlier one had ended.
+#[test]
+fn the_limit_of_a_closed_loop_is_no_cause() {
+    let parts = Parts { gate: 900, queue: 200, ..even() };
+    let log = log(parts, &[]);
+    let mut facts = log.header().facts.clone();
+    facts.request_rate = None;
+    let header = Header::new(STARTED, facts, serde_json::Value::Null);
+    let log = RunLog::new(header, log.records().to_vec(), log.footer().cloned());
+    let limits = Limit::of(&log, &Audit::of(&log));
+    assert_eq!(limits.iter().map(|it| it.cause).collect::<Vec<_>>(), [LimitCause::Queue]);
+    let anatomy = Anatomy::of(&log);
+    let gate = anatomy.part(RequestPart::GateWait).unwrap();
+    assert_eq!((gate.max_ms, anatomy.closed_loop), (0.0, true));
+    assert!(anatomy.part(RequestPart::ServerQueue).unwrap().share_of_mean_ttft > Some(0.9));
+    assert!(anatomy.residual_ms.p999 < 1e-6);
 }
 
 #[test]

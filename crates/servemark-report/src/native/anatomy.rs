@@ -30,6 +30,14 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
         table
             .note(format!("  the server does not tell {parts} apart: they are in the rest inside"));
     }
+    if anatomy.closed_loop {
+        table.note(
+            "  all requests were due at once: each counts from when the concurrency limit let it go",
+        );
+    }
+    if let Some(untold) = untold_parts(anatomy) {
+        table.paragraph("not told", &untold);
+    }
     if let Some(clock) = &anatomy.clock {
         table.paragraph("server's clock", &placed(clock));
     }
@@ -42,6 +50,44 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
         );
         table.paragraph("residual", &text);
     }
+}
+
+/// Returns the mean parts of the time to the first output that are a hundredth of it or more, the
+/// largest first; `None` if no answer was a stream.
+pub fn first_output_parts(anatomy: &Anatomy) -> Option<String> {
+    let share = |part: &PartSummary| part.share_of_mean_ttft.filter(|share| *share >= 0.01);
+    let parts = anatomy.parts.iter().filter_map(|part| Some((share(part)?, part)));
+    let mut parts: Vec<(f64, &PartSummary)> = parts.collect();
+    parts.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let words = parts.into_iter().map(|(share, part)| {
+        let (name, mean, share) = (label(part.name), milliseconds(part.mean_ms), percent(share));
+        format!("{name} {mean} ({share})")
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// Returns the parts that the server does not tell, and why; `None` if it tells all of them.
+pub fn untold_parts(anatomy: &Anatomy) -> Option<String> {
+    let parts: Vec<&str> = anatomy.untold.iter().map(|part| label(*part)).collect();
+    let (last, parts) = parts.split_last()?;
+    let parts = if parts.is_empty() {
+        (*last).to_owned()
+    } else {
+        format!("{} and {last}", parts.join(", "))
+    };
+    let has_ways = !anatomy.untold.contains(&RequestPart::RequestTransit);
+    if has_ways || anatomy.clock.is_some() {
+        return Some(format!("{parts}: in the rest inside"));
+    }
+    let least = anatomy
+        .round_trip_ms
+        .map(|ms| format!("; both ways together take {} or more, by the kernel", milliseconds(ms)));
+    Some(format!(
+        "{parts}: in the rest inside, because the server tells no instants by which its clock could \
+         be placed{}",
+        least.unwrap_or_default()
+    ))
 }
 
 /// Largest 99.9th percentile of the residual, in milliseconds, at which the table does not report

@@ -11,8 +11,6 @@ pub(super) fn limits(table: &mut Table, limits: &[Limit]) {
     }
     table.section("What limits it");
     for (place, limit) in (1..).zip(limits) {
-        let Limit { cause, evidence, confidence, .. } = limit;
-        let message = format!("{} ({confidence}): {evidence}", cause.words());
-        table.paragraph(&format!("{place}."), &message);
+        table.paragraph(&format!("{place}."), &limit.to_string());
     }
 }

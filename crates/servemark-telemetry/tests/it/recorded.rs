@@ -14,7 +14,7 @@ pub(crate) fn text(name: &str) -> String {
 
 fn read(name: &str) -> (Vec<SeriesHead>, TelemetrySample) {
     let mut readings = Readings::new(0, std::rc::Rc::default());
-    let mut lines = readings.read(&text(name), Stamp::ZERO, 0).unwrap();
+    let mut lines = readings.read(text(name), Stamp::ZERO, 0).unwrap();
     let Some(TelemetryLine::Sample(sample)) = lines.pop() else { panic!("no sample") };
     let heads = lines.into_iter().map(|line| match line {
         TelemetryLine::Series(head) => head,

@@ -152,9 +152,10 @@ impl Exploration {
         })
     }
 
-    /// Returns the result as a document for scripts; `report` is the page of the best load.
+    /// Returns the result as a document for scripts; `report` is the page of the best load. What its
+    /// server shows of itself at the best load has the names that it has in the document of a run.
     pub fn to_json(&self, report: Option<&Path>) -> serde_json::Value {
-        serde_json::json!({
+        let mut document = serde_json::json!({
             "schema": "servemark/explore/1",
             "engine": self.server.engine.name(),
             "version": self.server.version,
@@ -170,9 +171,27 @@ impl Exploration {
             "levels": self.levels,
             "stopped": self.is_stopped,
             "report": report,
-        })
+        });
+        let mut of_run = self.document_of_run();
+        for name in OF_SERVER {
+            if !of_run[name].is_null() {
+                document[name] = of_run[name].take();
+            }
+        }
+        document
+    }
+
+    /// Returns the document of the run at the best load.
+    fn document_of_run(&self) -> serde_json::Value {
+        let mut json = Vec::new();
+        let written = Scores::of_run(&self.run, &self.plan.scoring).write_json(&mut json);
+        written.expect("writing to memory does not fail");
+        serde_json::from_slice(&json).expect("the document is JSON")
     }
 }
+
+/// Parts of a run's document about its server.
+const OF_SERVER: [&str; 6] = ["anatomy", "contamination", "cost", "energy", "limits", "series"];
 
 /// Orders loads by how well they show what the server can do: the longer measurement of the best
 /// load counts most, then the output rate.

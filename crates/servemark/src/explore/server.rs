@@ -81,6 +81,25 @@ impl Engine {
         }
     }
 
+    /// Returns how answers get the engine's own times if they have none; `None` if no way is known.
+    pub const fn way_to_its_times(self) -> Option<&'static str> {
+        match self {
+            Self::Sglang => {
+                Some("SGLang tells them on its own route: bench-serving --backend sglang")
+            }
+            Self::Vllm => {
+                Some("vLLM tells them if it is started with --enable-per-request-metrics")
+            }
+            Self::LlamaCpp
+            | Self::Lmdeploy
+            | Self::Ollama
+            | Self::Simulator
+            | Self::TensorrtLlm
+            | Self::Tgi
+            | Self::Unknown => None,
+        }
+    }
+
     /// Returns the engine whose list of models has `owner` as `owned_by`.
     fn of_owner(owner: &str) -> Option<Self> {
         Some(match owner {
@@ -227,7 +246,7 @@ async fn model_beside_the_list(control: &ServerControl) -> Option<String> {
 /// Returns whether a server shows metrics. A web interface may answer any route with a page.
 async fn shows_metrics(control: &ServerControl) -> bool {
     let text = control.metrics().await.unwrap_or_default();
-    Readings::new(0, Rc::default()).read(&text, Stamp::ZERO, 0).is_some()
+    Readings::new(0, Rc::default()).read(text, Stamp::ZERO, 0).is_some()
 }
 
 fn control(target: &TargetSpec, context: &RunContext) -> Result<ServerControl, ExecuteError> {

@@ -157,7 +157,19 @@ fn a_slow_front_end() {
 fn the_concurrency_limit_of_the_load() {
     is_limited_by(LimitCause::Gate, |mock, plan| {
         mock.ttft = MS(30);
+        plan.load.arrivals = ArrivalSpec::at_rate(200.0).unwrap();
         plan.load.max_concurrency = NonZeroUsize::new(1);
+    });
+}
+
+/// More streams than the server has places, as in the climb of an exploration: all requests are due
+/// at once, and wait at the gate for longer than in the server's queue.
+#[test]
+fn few_places_behind_a_closed_loop() {
+    is_limited_by(LimitCause::Queue, |mock, plan| {
+        mock.ttft = MS(30);
+        mock.places = NonZeroUsize::new(2);
+        plan.load.max_concurrency = NonZeroUsize::new(8);
     });
 }
 

@@ -63,6 +63,8 @@ pub(super) const INFINITY: Engine = Engine {
                 excerpt: "rerank",
             },
         ],
+        tells_times: &[],
+        histograms: &[],
         peer: None,
     }],
     offline: None,

@@ -38,6 +38,8 @@ pub(super) const MLX: Engine = Engine {
                 excerpt: "logprobs must be of type bool",
             },
         ],
+        tells_times: &[],
+        histograms: &[],
         peer: None,
     }],
     offline: None,

@@ -1,5 +1,6 @@
 //! SGLang, whose kernels need a GPU driver's library even on a CPU.
 
+use super::super::parts::{RequestTime, TimeHistogram};
 use super::{Engine, Offline, Refusal, Serving, TINY_LLAMA, Task};
 
 pub(super) const SGLANG: Engine = Engine {
@@ -62,6 +63,15 @@ pub(super) const SGLANG: Engine = Engine {
                 status: 200,
                 kind: "in_stream",
                 excerpt: "longer than the model's context length",
+            },
+        ],
+        tells_times: &["sglang", "sglang-native"],
+        histograms: &[
+            TimeHistogram { name: "sglang:queue_time_seconds", time: RequestTime::Queue },
+            TimeHistogram { name: "sglang:time_to_first_token_seconds", time: RequestTime::Ttft },
+            TimeHistogram {
+                name: "sglang:e2e_request_latency_seconds",
+                time: RequestTime::Latency,
             },
         ],
         peer: None,

@@ -1,5 +1,6 @@
 //! The community's CPU package of vLLM: one installation, three servers.
 
+use super::super::parts::{RequestTime, TimeHistogram};
 use super::{EMBEDDER, Engine, Offline, RANKER, Refusal, Serving, TINY_LLAMA, Task, Weights};
 
 pub(super) const VLLM: Engine = Engine {
@@ -31,6 +32,7 @@ const GENERATOR: Serving = Serving {
         "tiny",
         "--max-model-len",
         "4096",
+        "--enable-per-request-metrics",
         "--model",
     ],
     ready_path: "/health",
@@ -58,6 +60,14 @@ const GENERATOR: Serving = Serving {
             excerpt: "maximum context length",
         },
     ],
+    tells_times: &["vllm", "vllm-chat"],
+    histograms: &[
+        TimeHistogram { name: "vllm:request_queue_time_seconds", time: RequestTime::Queue },
+        TimeHistogram { name: "vllm:request_prefill_time_seconds", time: RequestTime::Prefill },
+        TimeHistogram { name: "vllm:request_decode_time_seconds", time: RequestTime::Decode },
+        TimeHistogram { name: "vllm:time_to_first_token_seconds", time: RequestTime::Ttft },
+        TimeHistogram { name: "vllm:e2e_request_latency_seconds", time: RequestTime::Latency },
+    ],
     peer: Some(CLIENT),
 };
 
@@ -77,6 +87,8 @@ const fn pooling(weights: Weights, task: Task) -> Serving {
         task,
         backends: &[],
         refusals: &[],
+        tells_times: &[],
+        histograms: &[],
         ..GENERATOR
     }
 }
