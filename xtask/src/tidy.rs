@@ -86,7 +86,16 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["servemark-command-lines", "servemark-report"]),
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),
-    ("sha2", &["servemark-command-lines", "servemark-datasets", "servemark-hub", "servemark-page"]),
+    (
+        "sha2",
+        &[
+            "servemark",
+            "servemark-command-lines",
+            "servemark-datasets",
+            "servemark-hub",
+            "servemark-page",
+        ],
+    ),
     ("signal-hook", &["mock-server", "servemark-terminal"]),
     ("statrs", &["servemark-statistics"]),
     ("strsim", &["servemark-cli"]),
