@@ -8,8 +8,8 @@ use clap_complete::Shell;
 use crate::error::{CliError, UsageError};
 use crate::own::parse_command;
 use crate::{
-    ab, aisbench, compare, evalscope, explore, export, rerun, run_file, schema, score, selftest,
-    sglang, vllm,
+    ab, aisbench, compare, evalscope, explore, export, launch, rerun, run_file, schema, score,
+    selftest, sglang, vllm,
 };
 
 /// Print the script with which a shell completes the commands and flags
@@ -66,6 +66,7 @@ pub(crate) fn whole() -> Command {
         explore::demo_command(),
         selftest::clap_command().name("doctor"),
         export::clap_command(),
+        launch::clap_command(),
         evalscope.subcommand(evalscope::clap_command().name("perf")),
         ab::noise_command(),
         rerun::clap_command(),
@@ -94,6 +95,7 @@ mod tests {
                 "sla-auto-tune",
                 "ais_bench",
                 "bench-embedding",
+                "launch",
             ] {
                 assert!(script.contains(word), "{shell}: {word}");
             }

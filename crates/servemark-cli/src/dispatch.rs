@@ -21,6 +21,7 @@ use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
 use crate::explore::{self, ExploreArgs};
 use crate::export::{self, ExportArgs};
+use crate::launch::{self, LaunchArgs};
 use crate::offline::Offline;
 use crate::own::JudgingArgs;
 use crate::parsed::Parsed;
@@ -42,6 +43,8 @@ use crate::{evalscope, python, sglang, vllm};
 /// A parsed command line, classified by what it asks for.
 #[derive(Debug)]
 pub enum Invocation {
+    /// A command that is started on several machines (`servemark launch`).
+    Launch(LaunchArgs),
     /// Runs against two servers in turn, to compare them (`servemark ab`).
     Ab(Box<AbRuns>),
     /// Performance tasks of AISBench (`ais_bench -m perf`).
@@ -137,6 +140,7 @@ pub fn parse(
         "demo" => explored(explore::parse_demo(args, environment)),
         "export" => export::parse(args).map(Invocation::Export),
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
+        "launch" => launch::parse(args).map(Invocation::Launch),
         "man" => completions::parse_man(args).map(Invocation::Text),
         "noise" => {
             let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
@@ -437,12 +441,16 @@ Commands:
   selftest ...                            measure how accurate this machine is as a client
   doctor ...                              another name of selftest
   demo                                    explore the bundled simulator, without any server
+  launch --hosts A,B -- COMMAND ...       start a command on several machines, which share its load
   completions SHELL                       print completions for bash, zsh, fish, powershell or elvish
   man                                     print the manual page
 
 The commands of other benchmarks take the command lines of those benchmarks.
 servemark COMMAND --help tells more. The options of servemark [URL] are --duration, --slo, --model,
 --header, --out, --json and those of connections; `servemark demo --help` lists most of them.
+
+Several machines share the load of a command that gets --coordinator nats://HOST:PORT --world N
+--rank R on each of them: `servemark launch --help`.
 
 Options:
   -h, --help     Print this

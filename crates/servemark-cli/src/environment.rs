@@ -69,7 +69,8 @@ impl Environment {
     #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
     pub fn from_process() -> Self {
         let read = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
-        let names = VARIABLES.iter().chain(&HubSettings::VARIABLES);
+        let names =
+            VARIABLES.iter().chain(&HubSettings::VARIABLES).chain(&crate::cluster::VARIABLES);
         Self {
             variables: names.filter_map(read).collect(),
             now: LocalTime::at(unix_now(), &TimeZone::system()),

@@ -21,7 +21,7 @@ use servemark_cli::{ExploreArgs, ExploreTarget};
 
 use self::progress::ExploreProgress;
 use crate::live_page::LivePage;
-use crate::{results_folder, screen};
+use crate::{cluster, results_folder, screen};
 
 /// Explores a server, prints a table and a summary, and writes the results into a folder.
 pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
@@ -30,6 +30,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     let progress = Arc::new(ExploreProgress::new(Arc::clone(&live), args.quiet));
     let mut context = RunContext::new(Arc::clone(&progress) as Arc<dyn RunObserver>);
     context.live = live;
+    context.ranks = cluster::ranks();
     if let Some(page) = &live_page {
         page.show_runs(&mut context);
     }

@@ -194,7 +194,7 @@ pub use outputs::{OutputError, Outputs};
 pub use parts::Parts;
 pub use peer_files::{AisbenchSaved, VllmSaved};
 pub use process::{ChildStdout, ProcessError, ServerProcess, is_ready, post_to_server};
-pub use ranks::{LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun};
+pub use ranks::{LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, host_name};
 pub use replace::{is_replaceable, replace_file};
 #[cfg(feature = "engine")]
 pub use run::check_presence;

@@ -71,6 +71,11 @@ impl RankPlace {
     }
 }
 
+/// Returns the name of this machine.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// A run that begins.
 #[derive(Clone, Debug)]
 pub struct RankRun {

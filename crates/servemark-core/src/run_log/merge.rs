@@ -83,12 +83,13 @@ impl RunLog {
         self.header.rank.is_some()
     }
 
-    /// Marks a rank as lost in a merged log, with the reason.
+    /// Sets why a rank was lost in a merged log, and the name of its machine.
     #[must_use]
-    pub fn with_lost_rank(mut self, rank: usize, reason: &str) -> Self {
+    pub fn with_lost_rank(mut self, rank: usize, host: &str, reason: &str) -> Self {
         let members = self.header.ranks.iter_mut().flat_map(|ranks| &mut ranks.members);
         for member in members.filter(|member| member.rank == rank) {
             member.lost = Some(reason.to_owned());
+            host.clone_into(&mut member.host);
         }
         self
     }
@@ -138,6 +139,7 @@ fn ranks(parts: &[Part]) -> Ranks {
 
 fn member(part: &Part) -> RankMember {
     let Part { rank, log } = part;
+    let audit = log.footer().and_then(|footer| footer.audit.clone()).unwrap_or_default();
     let lost = match (log.footer(), log.start) {
         (Some(_), _) => None,
         (None, Some(_)) => Some("its log has no end".to_owned()),
@@ -151,6 +153,8 @@ fn member(part: &Part) -> RankMember {
         recorded: log.measured().count(),
         clock_before: log.start.map(|start| start.clock),
         clock_after: log.footer().and_then(|footer| footer.rank_clock),
+        verdict: audit["verdict"].as_str().map(ToOwned::to_owned),
+        reason: audit["reasons"][0]["reason"].as_str().map(ToOwned::to_owned),
         lost,
     }
 }

@@ -67,6 +67,12 @@ pub struct RankMember {
     /// The clock of rank 0 after the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_after: Option<RankClock>,
+    /// The verdict of the rank's own audit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
+    /// The first reason of that verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Why the rank's records are missing, or why some of them are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,

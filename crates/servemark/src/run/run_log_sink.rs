@@ -48,10 +48,7 @@ pub(crate) struct MemoryLimits {
 impl MemoryLimits {
     /// Returns the limits for a plan. If the plan prints or saves texts, all are kept.
     pub(crate) fn of(plan: &BenchPlan) -> Self {
-        let output = &plan.output;
-        let details = output.details || output.vllm.as_ref().is_some_and(|files| files.details);
-        let shows_texts = plan.scoring.print_requests || details || output.keeps_texts;
-        Self::with_texts(if shows_texts { usize::MAX } else { MOST_TEXT })
+        Self::with_texts(if plan.shows_texts() { usize::MAX } else { MOST_TEXT })
     }
 
     /// Returns the default limits, with `texts` bytes for texts.
