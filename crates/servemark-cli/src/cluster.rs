@@ -28,7 +28,7 @@ use crate::parsed::Parsed;
 ///   srun -N4 servemark vllm bench serve ... --coordinator nats://10.0.0.1:4222
 ///   servemark launch --hosts a,b,c -- bench-serving ...
 #[derive(Clone, Debug, Parser)]
-#[command(name = "cluster", max_term_width = 100, verbatim_doc_comment)]
+#[command(name = "cluster", args_override_self = true, max_term_width = 100, verbatim_doc_comment)]
 struct ClusterFlags {
     /// NATS server over which the ranks find each other: nats://HOST:PORT, tls://HOST:PORT, or either
     /// with /NAME behind it if several groups of ranks use one server

@@ -12,6 +12,8 @@ use servemark_cli::{
     take_cluster,
 };
 
+use tracing_subscriber::filter::LevelFilter;
+
 use crate::{screen, serve};
 
 /// Runs `bench-embedding`.
@@ -42,6 +44,7 @@ fn answer(
 ) -> ExitCode {
     // A closed standard error is not an error of the program.
     let log = tracing_subscriber::fmt().with_ansi(false).without_time();
+    let log = log.with_max_level(LevelFilter::WARN);
     log.with_writer(|| screen::LogLines).log_internal_errors(false).init();
     let args = args_os().skip(1).collect();
     let environment = Environment::from_process();

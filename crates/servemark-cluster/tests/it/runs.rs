@@ -3,7 +3,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use servemark::core::{RequestRecord, RunLog};
-use servemark::plan::BenchPlan;
+use servemark::mock::MockSpec;
+use servemark::plan::{BenchPlan, ServerSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
 use servemark::{ExitCode, Run, Scores};
@@ -141,11 +142,14 @@ fn what_the_ranks_cannot_share_is_refused_before_anything_is_sent() {
     narrow.max_concurrency = NonZeroUsize::new(2);
     let mut waves = narrow.clone();
     (waves.in_waves, waves.max_concurrency) = (true, NonZeroUsize::new(6));
-    let plans = [ranks.plan(9, narrow), ranks.plan(9, waves)];
+    let mut simulated = ranks.plan(9, LoadSpec::new(ArrivalSpec::Burst));
+    simulated.server = ServerSpec::Simulated(MockSpec::default());
+    let plans = [ranks.plan(9, narrow), ranks.plan(9, waves), simulated];
     let (runs, others) = ranks.execute(&plans);
     let messages: Vec<String> = runs.into_iter().map(|run| run.unwrap_err().to_string()).collect();
     assert!(messages[0].contains("use at most 2 ranks"), "{messages:?}");
     assert!(messages[1].contains("waves"), "{messages:?}");
+    assert!(messages[2].contains("start mock-server and give its URL"), "{messages:?}");
     assert!(others.iter().all(Vec::is_empty));
 }
 
