@@ -19,27 +19,18 @@ use crate::own::parse_command;
 use crate::parsed::Parsed;
 
 /// Share a run with other machines
-///
-/// Start the same command on every machine, each with a rank of its own. Session i of the plan is
-/// sent by rank i mod N; rank 0 prints the report of all ranks.
-///
-/// Examples:
-///   servemark bench-serving ... --coordinator nats://10.0.0.1:4222 --world 4 --rank 0
-///   srun -N4 servemark vllm bench serve ... --coordinator nats://10.0.0.1:4222
-///   servemark launch --hosts a,b,c -- bench-serving ...
 #[derive(Clone, Debug, Parser)]
-#[command(name = "cluster", args_override_self = true, max_term_width = 100, verbatim_doc_comment)]
+#[command(name = "cluster", args_override_self = true, max_term_width = 100)]
 struct ClusterFlags {
     /// NATS server over which the ranks find each other: nats://HOST:PORT, tls://HOST:PORT, or either
     /// with /NAME behind it if several groups of ranks use one server
     #[arg(long, value_name = "URL")]
     coordinator: String,
-    /// Number of ranks; by default that of the launcher: SLURM_NTASKS, OMPI_COMM_WORLD_SIZE, PMI_SIZE
-    /// or WORLD_SIZE
+    /// Number of ranks; by default that of the launcher: Slurm, Open MPI, PMI or torchrun
     #[arg(long, value_name = "N")]
     world: Option<NonZeroUsize>,
-    /// Rank of this process, from 0; by default that of the launcher: JOB_COMPLETION_INDEX,
-    /// SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK or RANK
+    /// Rank of this process, from 0; by default that of the launcher: an indexed Kubernetes job,
+    /// Slurm, Open MPI, PMI or torchrun
     #[arg(long, value_name = "R")]
     rank: Option<usize>,
     /// What rank 0 gathers: records, which is what the report needs, or logs, which are the whole run
@@ -52,7 +43,7 @@ struct ClusterFlags {
     /// Seconds to wait for the coordinator and the other ranks
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     join_timeout: u64,
-    /// File with a NATS user's credentials; NATS_TOKEN or NATS_USER and NATS_PASSWORD may hold others
+    /// File with a NATS user's credentials; the environment may hold a token, or name and password
     #[arg(long, value_name = "FILE")]
     coordinator_creds: Option<PathBuf>,
     /// File with certificates of authorities by which the coordinator's certificate is checked

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::lead::{Gather, Lead, LeadState};
 use crate::message::{BlockRequest, RankStage, encode};
+use crate::pause::pause;
 
 /// Gathers the logs of all ranks, merges them with rank 0's, and writes the merged log to the path
 /// of the plan.
@@ -162,7 +163,7 @@ async fn fetch_block(
         if lead.clock.now().since(began) > MOST_PATIENCE {
             return Err(format!("its results could not be gathered: {error}"));
         }
-        tokio::time::sleep(PAUSE).await;
+        pause(PAUSE).await;
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::coordinator::{
     Coordinator, CoordinatorError, CoordinatorFuture, MOST_WAITING, Message, Reply, Subscription,
 };
+use crate::pause::pause;
 
 /// Carries messages between ranks that are threads of one process. Clones carry messages to each
 /// other.
@@ -65,7 +66,7 @@ impl Bus {
     async fn carry(&self) -> bool {
         let Some(delay) = self.fate() else { return false };
         if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
+            pause(delay).await;
         }
         true
     }
@@ -120,7 +121,7 @@ impl Coordinator for InProcess {
             match tokio::time::timeout(patience, exchange).await {
                 Ok(Some(reply)) => Ok(reply),
                 Ok(None) => {
-                    tokio::time::sleep(patience).await;
+                    pause(patience).await;
                     Err(CoordinatorError::TimedOut(patience))
                 }
                 Err(_) => Err(CoordinatorError::TimedOut(patience)),

@@ -21,6 +21,7 @@ use crate::message::{
     Bulletin, Digest, JoinReply, Joining, PlanReply, RankStage, Report, Stage, ToLead, decode,
     encode,
 };
+use crate::pause::pause;
 use crate::subject::Subjects;
 use crate::thread::{MessageThread, Shared};
 
@@ -203,7 +204,7 @@ impl LeadGroup {
                 Err(error) => drop(ready.send(Err(error))),
             }
         };
-        let thread = MessageThread::start(work).map_err(no_thread)?;
+        let thread = MessageThread::start(work).map_err(|error| no_thread(&error))?;
         is_ready.recv().map_err(|_| thread_died())??;
         Ok(Self { inner, thread: Mutex::new(Some(thread)) })
     }
@@ -225,7 +226,7 @@ pub(crate) fn instance() -> u64 {
     nanos ^ u64::from(std::process::id()).rotate_left(40)
 }
 
-pub(crate) fn no_thread(error: std::io::Error) -> RankError {
+pub(crate) fn no_thread(error: &std::io::Error) -> RankError {
     RankError::new(format!("the thread of messages does not start: {error}"), ExitCode::Internal)
 }
 
@@ -350,7 +351,7 @@ impl Lead {
         self.state.change(|state| state.bulletin.closed = true);
         for _ in 0..CLOSINGS {
             self.publish().await;
-            tokio::time::sleep(CLOSING_GAP).await;
+            pause(CLOSING_GAP).await;
         }
     }
 
@@ -505,7 +506,9 @@ impl Lead {
             }
             lost
         });
-        lost.into_iter().for_each(|event| (self.on_event)(event));
+        for event in lost {
+            (self.on_event)(event);
+        }
     }
 
     /// Sets that the run does not take place, and returns the error.
@@ -522,7 +525,7 @@ impl Lead {
     }
 
     /// Returns why the run cannot start, or `None` while ranks are still preparing.
-    fn obstacle(&self, state: &LeadState) -> Option<Result<(), (String, ExitCode)>> {
+    fn obstacle(state: &LeadState) -> Option<Result<(), (String, ExitCode)>> {
         let run = state.bulletin.run;
         for seat in &state.seats {
             if let RankStage::Failed { reason } = seat.stage(run) {
@@ -612,7 +615,7 @@ pub(crate) async fn announce_stops<S>(shared: &Shared<S>, handles: [StopHandle; 
             shared.announce(|_| ());
         }
     );
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 impl RankGroup for LeadGroup {
@@ -654,7 +657,7 @@ impl RankGroup for LeadGroup {
     fn start(&self) -> RankFuture<'_, RankStart> {
         let lead = Arc::clone(&self.inner);
         Box::pin(async move {
-            let ready = lead.state.until(|state| lead.obstacle(state)).await;
+            let ready = lead.state.until(Lead::obstacle).await;
             ready.map_err(|(message, code)| lead.give_up(message, code))?;
             let start = lead.clock.now() + NOTICE;
             let clock_started = lead.state.announce(|state| {
@@ -665,7 +668,7 @@ impl RankGroup for LeadGroup {
             // A lost bulletin must not make a rank late: the start is published more often than
             // anything else.
             for _ in 0..ANNOUNCEMENTS {
-                tokio::time::sleep(ANNOUNCEMENT_GAP).await;
+                pause(ANNOUNCEMENT_GAP).await;
                 lead.state.announce(|_| ());
             }
             let at = Stamp::from_nanos(start.as_nanos().saturating_sub(clock_started));

@@ -20,6 +20,7 @@ mod member;
 mod message;
 #[cfg(feature = "nats")]
 mod nats;
+mod pause;
 mod subject;
 mod thread;
 

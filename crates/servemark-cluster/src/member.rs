@@ -25,6 +25,7 @@ use crate::message::{
     BlockRequest, Bulletin, JoinReply, Joining, PlanReply, RankStage, Report, Stage, ToLead,
     decode, encode,
 };
+use crate::pause::pause;
 use crate::subject::Subjects;
 use crate::thread::{MessageThread, Shared};
 
@@ -125,7 +126,7 @@ impl MemberGroup {
                 Err(error) => drop(ready.send(Err(error))),
             }
         };
-        let thread = MessageThread::start(work).map_err(no_thread)?;
+        let thread = MessageThread::start(work).map_err(|error| no_thread(&error))?;
         is_ready.recv().map_err(|_| thread_died())??;
         Ok(Self { inner, _thread: thread })
     }
@@ -216,7 +217,7 @@ impl Member {
                     ExitCode::NotReady,
                 ));
             }
-            tokio::time::sleep(RETRY).await;
+            pause(RETRY).await;
         }
     }
 
@@ -226,7 +227,7 @@ impl Member {
         let hear = async {
             while let Some(message) = bulletins.next().await {
                 if let Some(bulletin) = decode::<Bulletin>(&message.payload) {
-                    self.on_bulletin(bulletin);
+                    self.on_bulletin(&bulletin);
                 }
             }
         };
@@ -266,7 +267,7 @@ impl Member {
         self.publish().await;
     }
 
-    fn on_bulletin(&self, bulletin: Bulletin) {
+    fn on_bulletin(&self, bulletin: &Bulletin) {
         let now = self.clock.now();
         let run = self.state.change(|state| {
             let before = &state.bulletin;
@@ -356,7 +357,7 @@ impl Member {
                     ExitCode::Internal,
                 ));
             }
-            tokio::time::sleep(RETRY).await;
+            pause(RETRY).await;
         }
     }
 

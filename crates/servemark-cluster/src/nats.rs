@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use crate::coordinator::{
     Coordinator, CoordinatorError, CoordinatorFuture, MOST_WAITING, Message, Reply, Subscription,
 };
+use crate::pause::pause;
 
 /// Carries messages through a NATS server.
 #[derive(Debug)]
@@ -69,26 +70,22 @@ async fn connected(
                         "the coordinator {url} refuses this client: {error}"
                     )));
                 }
-                Err(_) => tokio::time::sleep(RECONNECT).await,
+                Err(_) => pause(RECONNECT).await,
             }
         }
     };
-    match tokio::time::timeout(patience, connecting).await {
-        Ok(client) => client,
-        Err(_) => {
-            let last = match options(access).await {
-                Ok(options) => options.connect(url).await.err().map(|error| error.to_string()),
-                Err(error) => Some(error),
-            };
-            let reason = last.unwrap_or_else(|| "it answered too late".to_owned());
-            Err(RankError::new(
-                format!(
-                    "the coordinator {url} cannot be reached ({reason}): does nats-server run there?"
-                ),
-                ExitCode::NotReady,
-            ))
-        }
+    if let Ok(connected) = tokio::time::timeout(patience, connecting).await {
+        return connected;
     }
+    let last = match options(access).await {
+        Ok(options) => options.connect(url).await.err().map(|error| error.to_string()),
+        Err(error) => Some(error),
+    };
+    let reason = last.unwrap_or_else(|| "it answered too late".to_owned());
+    Err(RankError::new(
+        format!("the coordinator {url} cannot be reached ({reason}): does nats-server run there?"),
+        ExitCode::NotReady,
+    ))
 }
 
 /// Returns whether another try would fail in the same way.

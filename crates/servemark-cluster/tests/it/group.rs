@@ -21,7 +21,7 @@ use servemark_cluster::{
 /// A group of ranks that measure one simulator.
 pub(crate) struct Ranks {
     pub(crate) server: MockServer,
-    pub(crate) ranks: usize,
+    pub(crate) world: usize,
     pub(crate) coordinator: InProcess,
     pub(crate) gather: Gather,
     pub(crate) events: Mutex<Vec<RankEvent>>,
@@ -34,7 +34,7 @@ impl Ranks {
         let mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
         Self {
             server: MockServer::start(mock).unwrap(),
-            ranks,
+            world: ranks,
             coordinator: InProcess::default(),
             gather: Gather::Records,
             events: Mutex::default(),
@@ -74,7 +74,7 @@ impl Ranks {
         let (events, received) = std::sync::mpsc::channel();
         let spec = LeadSpec {
             name: "test".to_owned(),
-            ranks: NonZeroUsize::new(self.ranks).unwrap(),
+            ranks: NonZeroUsize::new(self.world).unwrap(),
             host: "host-0".to_owned(),
             gather: self.gather,
             patience,
@@ -89,7 +89,7 @@ impl Ranks {
         let spec = MemberSpec {
             name: "test".to_owned(),
             rank,
-            ranks: NonZeroUsize::new(self.ranks).unwrap(),
+            ranks: NonZeroUsize::new(self.world).unwrap(),
             host: format!("host-{rank}"),
             patience,
         };
@@ -99,7 +99,7 @@ impl Ranks {
     /// Executes plans on all ranks; returns the results of rank 0, and those of the other ranks.
     pub(crate) fn execute(&self, plans: &[BenchPlan]) -> (Vec<Outcome>, Vec<Vec<Outcome>>) {
         scope(|scope| {
-            let members: Vec<_> = (1..self.ranks).map(|rank| self.serve(scope, rank)).collect();
+            let members: Vec<_> = (1..self.world).map(|rank| self.serve(scope, rank)).collect();
             let lead = self.lead(PATIENCE).unwrap();
             let mut context = self.context(0);
             context.ranks = Some(Arc::new(lead));

@@ -124,15 +124,15 @@ fn ranks(parts: &[Part]) -> Ranks {
     let planned: usize = known.values().map(|member| member.planned).sum();
     let rest = whole.requests.saturating_sub(planned);
     let mut nth = 0;
-    let members = (0..*ranks).map(|rank| match known.get(&rank) {
-        Some(member) => member.clone(),
-        None => {
-            // What the other logs do not have is dealt out evenly to the ranks without one.
-            let planned = (rest + unknown - 1 - nth) / unknown;
-            nth += 1;
-            let lost = Some("there is no log of it".to_owned());
-            RankMember { rank, planned, lost, ..RankMember::default() }
+    let members = (0..*ranks).map(|rank| {
+        if let Some(member) = known.get(&rank) {
+            return member.clone();
         }
+        // What the other logs do not have is dealt out evenly to the ranks without one.
+        let planned = (rest + unknown - 1 - nth) / unknown;
+        nth += 1;
+        let lost = Some("there is no log of it".to_owned());
+        RankMember { rank, planned, lost, ..RankMember::default() }
     });
     Ranks { run: run.clone(), members: members.collect() }
 }

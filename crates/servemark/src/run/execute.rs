@@ -36,7 +36,7 @@ pub(super) async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, E
         return Err(fault);
     }
     match &context.ranks {
-        Some(group) => ranked::run(plan, context, group).await,
+        Some(group) => Box::pin(ranked::run(plan, context, group)).await,
         None => run_alone(plan, context, RunClock::start(), None).await,
     }
 }

@@ -322,7 +322,9 @@ fn add(to: &mut Sha256, place: usize, sample: &Sample) {
         sample.audio_ns,
         sample.media.len() as u64,
     ];
-    numbers.into_iter().for_each(|number| to.update(number.to_le_bytes()));
+    for number in numbers {
+        to.update(number.to_le_bytes());
+    }
 }
 
 fn add_lazy(to: &mut Sha256, place: usize, text: &LazyText) {
