@@ -1,9 +1,11 @@
 //! Places the clock of rank 0 on that of another rank.
 
-use servemark::core::{Clock, MonotonicClock, RankClock, Stamp};
 use std::time::Duration;
 
+use servemark::core::{Clock, MonotonicClock, RankClock, Stamp};
+
 use crate::coordinator::Coordinator;
+use crate::pause::pause;
 use crate::subject::Subjects;
 
 /// One question for rank 0's time: when it was asked and answered on our clock, and the answer.
@@ -45,7 +47,9 @@ pub(crate) async fn ask(
     Some(RoundTrip { asked, answered, lead_ns }.clock())
 }
 
-/// Asks rank 0 for its time `times` times, and returns the best answer.
+/// Asks rank 0 for its time `times` times, and returns the best answer. If answers take long,
+/// because many ranks ask at once or the network is slow, there are pauses between the questions,
+/// and fewer of them.
 pub(crate) async fn place(
     coordinator: &dyn Coordinator,
     subjects: &Subjects,
@@ -53,17 +57,36 @@ pub(crate) async fn place(
     times: usize,
 ) -> Option<RankClock> {
     let (mut best, mut missed) = (None, 0);
+    let end = clock.now() + LONGEST;
     for _ in 0..times {
-        match ask(coordinator, subjects, clock).await {
-            Some(answer) => best = better(best, Some(answer)),
-            None => missed += 1,
-        }
-        if missed == MOST_MISSED {
+        let answer = ask(coordinator, subjects, clock).await;
+        missed += usize::from(answer.is_none());
+        let is_slow = answer.is_none_or(|answer| answer.bound_ns > SLOW_NS);
+        best = better(best, answer);
+        if missed == MOST_MISSED || clock.now() > end {
             break;
+        }
+        if is_slow {
+            pause(between(clock.now())).await;
         }
     }
     best
 }
+
+/// Returns the pause after a slow answer. The last digits of the clock are as good as random, so
+/// that ranks that asked at the same time do not do so again.
+fn between(now: Stamp) -> Duration {
+    SHORTEST_PAUSE + Duration::from_nanos(now.as_nanos() % 40_000_000)
+}
+
+/// Half of a round trip in nanoseconds from which on an answer is slow.
+const SLOW_NS: u64 = 500_000;
+
+/// Shortest pause after a slow answer; the longest is 40 ms longer.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+
+/// Time after which no more questions are asked.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// Time to wait for an answer.
 const PATIENCE: Duration = Duration::from_millis(500);
