@@ -220,24 +220,6 @@ const WORLDS: [&str; 4] = ["SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "
 const RANKS: [&str; 5] =
     ["JOB_COMPLETION_INDEX", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK"];
 
-/// All variables of the environment that a shared run depends on.
-pub(crate) const VARIABLES: [&str; 14] = [
-    "JOB_COMPLETION_INDEX",
-    "NATS_PASSWORD",
-    "NATS_TOKEN",
-    "NATS_USER",
-    "OMPI_COMM_WORLD_RANK",
-    "OMPI_COMM_WORLD_SIZE",
-    "PMI_RANK",
-    "PMI_SIZE",
-    "RANK",
-    "SLURM_JOB_ID",
-    "SLURM_NTASKS",
-    "SLURM_PROCID",
-    "SLURM_STEP_ID",
-    "WORLD_SIZE",
-];
-
 fn number_of(environment: &Environment, names: &[&str]) -> Option<usize> {
     names.iter().find_map(|name| environment.variable(name)?.parse().ok())
 }

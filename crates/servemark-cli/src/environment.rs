@@ -69,8 +69,7 @@ impl Environment {
     #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
     pub fn from_process() -> Self {
         let read = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
-        let names =
-            VARIABLES.iter().chain(&HubSettings::VARIABLES).chain(&crate::cluster::VARIABLES);
+        let names = VARIABLES.iter().chain(&HubSettings::VARIABLES);
         Self {
             variables: names.filter_map(read).collect(),
             now: LocalTime::at(unix_now(), &TimeZone::system()),
@@ -294,14 +293,28 @@ impl fmt::Debug for Environment {
 }
 
 /// Names of the variables that are read, except those of the hubs.
-const VARIABLES: [&str; 7] = [
+const VARIABLES: [&str; 21] = [
     "API_KEY",
     "GITHUB_ACTIONS",
     "GITHUB_STEP_SUMMARY",
+    "JOB_COMPLETION_INDEX",
+    "NATS_PASSWORD",
+    "NATS_TOKEN",
+    "NATS_USER",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
     "OPENAI_API_KEY",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "RANK",
+    "SAVE_TO_PYTORCH_BENCHMARK_FORMAT",
     "SGLANG_IS_IN_CI",
     "SGLANG_TORCH_PROFILER_DIR",
-    "SAVE_TO_PYTORCH_BENCHMARK_FORMAT",
+    "SLURM_JOB_ID",
+    "SLURM_NTASKS",
+    "SLURM_PROCID",
+    "SLURM_STEP_ID",
+    "WORLD_SIZE",
 ];
 
 #[cfg(test)]

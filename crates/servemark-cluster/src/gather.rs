@@ -35,7 +35,7 @@ pub(crate) async fn gather(lead: &Arc<Lead>, own: Run) -> Result<Run, RankError>
         match done {
             Ok((_, Ok(log))) => logs.push(log),
             Ok((rank, Err(reason))) => lead.lose(rank, &reason),
-            Err(_) => return Err(crate::lead::thread_died()),
+            Err(_) => return Err(crate::error::thread_died()),
         }
     }
     let log = merged(lead, logs)?;

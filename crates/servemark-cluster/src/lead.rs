@@ -16,12 +16,15 @@ use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
 use crate::coordinator::{Coordinator, CoordinatorError, Message, Subscription};
+use crate::error::{no_connection, no_thread, silent, thread_died, unlike};
 use crate::gather;
 use crate::message::{
-    Bulletin, Digest, JoinReply, Joining, PlanReply, RankStage, Report, Stage, ToLead, decode,
+    Bulletin, Digest, JoinReply, Joining, PlanReply, RankStage, Report, RunStage, ToLead, decode,
     encode,
 };
 use crate::pause::pause;
+use crate::seat::Seat;
+use crate::stops::{announce_stops, level, raise};
 use crate::subject::Subjects;
 use crate::thread::{MessageThread, Shared};
 
@@ -73,14 +76,14 @@ pub enum RankEvent {
     },
     /// A process that asked to take part was refused.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A rank was lost.
     Lost {
         /// The rank.
         rank: usize,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A rank that was lost is there again.
@@ -138,17 +141,6 @@ impl LeadState {
     pub(crate) fn run_number(&self) -> u64 {
         self.bulletin.run
     }
-}
-
-/// The place of another rank.
-#[derive(Debug)]
-pub(crate) struct Seat {
-    pub(crate) rank: usize,
-    pub(crate) joined: Option<Joining>,
-    pub(crate) report: Report,
-    seen: Stamp,
-    /// Why the rank does not count any more.
-    pub(crate) lost: Option<String>,
 }
 
 /// Counters and stop handles of the run in progress.
@@ -224,39 +216,6 @@ impl LeadGroup {
 pub(crate) fn instance() -> u64 {
     let nanos = u64::try_from(unix_now().as_nanos()).unwrap_or_default();
     nanos ^ u64::from(std::process::id()).rotate_left(40)
-}
-
-pub(crate) fn no_thread(error: &std::io::Error) -> RankError {
-    RankError::new(format!("the thread of messages does not start: {error}"), ExitCode::Internal)
-}
-
-pub(crate) fn thread_died() -> RankError {
-    RankError::new("the thread of messages died", ExitCode::Internal)
-}
-
-impl Seat {
-    fn empty(rank: usize) -> Self {
-        Self { rank, joined: None, report: Report::default(), seen: Stamp::ZERO, lost: None }
-    }
-
-    /// Returns how the rank is called in messages.
-    pub(crate) fn name(&self) -> String {
-        match &self.joined {
-            Some(joined) => format!("rank {} ({})", self.rank, joined.host),
-            None => format!("rank {}", self.rank),
-        }
-    }
-
-    /// Returns how far the rank is with a run.
-    pub(crate) fn stage(&self, run: u64) -> &RankStage {
-        if self.report.run == run { &self.report.stage } else { &RankStage::Idle }
-    }
-
-    /// Returns whether there is nothing to wait for: the rank sends nothing more in a run, or it is
-    /// lost.
-    fn is_over(&self, run: u64) -> bool {
-        self.lost.is_some() || self.stage(run).is_over()
-    }
 }
 
 /// The subscriptions of rank 0.
@@ -441,7 +400,7 @@ impl Lead {
         self.state.read(|state| {
             let seat = &state.seats[rank - 1];
             let before = seat.joined.as_ref().filter(|before| before.instance != *instance)?;
-            let is_running = !matches!(state.bulletin.stage, Stage::Idle);
+            let is_running = !matches!(state.bulletin.stage, RunStage::Idle);
             (seat.lost.is_none() || is_running).then(|| {
                 format!(
                     "rank {rank} was taken by a process on {} when another on {host} asked for it: \
@@ -519,7 +478,7 @@ impl Lead {
 
     fn abandon(&self, reason: &str) {
         self.state.announce(|state| {
-            state.bulletin.stage = Stage::Abandoned { reason: reason.to_owned() };
+            state.bulletin.stage = RunStage::Abandoned { reason: reason.to_owned() };
             state.run = None;
         });
     }
@@ -548,76 +507,6 @@ impl Lead {
     }
 }
 
-/// Returns how two ranks drew different loads.
-fn unlike(name: &str, theirs: &Digest, ours: &Digest) -> String {
-    let short = |digest: &str| digest.get(..12).unwrap_or(digest).to_owned();
-    let what = if theirs.sessions != ours.sessions {
-        format!("{} sessions, and rank 0 drew {}", theirs.sessions, ours.sessions)
-    } else if theirs.requests != ours.requests {
-        let [theirs, ours] = [&theirs.requests, &ours.requests].map(|digest| short(digest));
-        format!("other requests (SHA-256 {theirs}…) than rank 0 ({ours}…)")
-    } else {
-        let [theirs, ours] = [&theirs.schedule, &ours.schedule].map(|digest| short(digest));
-        format!("other due times (SHA-256 {theirs}…) than rank 0 ({ours}…)")
-    };
-    format!(
-        "{name} drew {what}: give every rank the same files of the data set and the tokenizer, and \
-         the same program"
-    )
-}
-
-/// Returns why a silent rank counts as lost.
-fn silent(seen: Stamp, started: Option<Stamp>) -> String {
-    let since = LOST_AFTER.as_secs();
-    match started.filter(|started| seen > *started) {
-        Some(started) => format!(
-            "nothing was heard of it for {since} s; its last report came {:.0} s after the start",
-            seen.since(started).as_secs_f64()
-        ),
-        None => format!("nothing was heard of it for {since} s"),
-    }
-}
-
-pub(crate) fn no_connection(reason: &str) -> RankError {
-    RankError::new(format!("the coordinator cannot be used: {reason}"), ExitCode::NotReady)
-}
-
-/// Returns a level of stopping as a number.
-pub(crate) fn level(stop: Stop) -> u8 {
-    match stop {
-        Stop::No => 0,
-        Stop::Drain => 1,
-        Stop::Now => 2,
-    }
-}
-
-/// Raises a handle to a level of stopping.
-pub(crate) fn raise(handle: &StopHandle, level: u8) {
-    match level {
-        0 => {}
-        1 => handle.raise(Stop::Drain),
-        _ => handle.raise(Stop::Now),
-    }
-}
-
-/// Announces every step of a handle until the returned task is dropped.
-pub(crate) async fn announce_stops<S>(shared: &Shared<S>, handles: [StopHandle; 2]) {
-    let [first, second] = handles.map(|handle| handle.signal());
-    tokio::join!(
-        async {
-            for level in [Stop::Drain, Stop::Now] {
-                first.reached(level).await;
-                shared.announce(|_| ());
-            }
-        },
-        async {
-            second.reached(Stop::Drain).await;
-            shared.announce(|_| ());
-        }
-    );
-    std::future::pending::<()>().await;
-}
-
 impl RankGroup for LeadGroup {
     fn place(&self) -> RankPlace {
         self.inner.place.clone()
@@ -637,7 +526,7 @@ impl RankGroup for LeadGroup {
             };
             lead.state.announce(|state| {
                 state.bulletin.run += 1;
-                state.bulletin.stage = Stage::Preparing;
+                state.bulletin.stage = RunStage::Preparing;
                 state.bulletin.stop = 0;
                 state.bulletin.early = false;
                 state.plan = Some(reply);
@@ -661,7 +550,7 @@ impl RankGroup for LeadGroup {
             ready.map_err(|(message, code)| lead.give_up(message, code))?;
             let start = lead.clock.now() + NOTICE;
             let clock_started = lead.state.announce(|state| {
-                state.bulletin.stage = Stage::Start { at_ns: start.as_nanos() };
+                state.bulletin.stage = RunStage::Start { at_ns: start.as_nanos() };
                 state.started = Some(start);
                 state.plan.as_ref().map_or(0, |plan| plan.clock_started_ns)
             });
@@ -710,7 +599,7 @@ impl RankGroup for LeadGroup {
             }
             let gathered = gather::gather(&lead, run).await;
             lead.state.announce(|state| {
-                state.bulletin.stage = Stage::Idle;
+                state.bulletin.stage = RunStage::Idle;
                 state.run = None;
             });
             gathered

@@ -13,6 +13,7 @@
 mod blocks;
 mod clock;
 mod coordinator;
+mod error;
 mod gather;
 mod in_process;
 mod lead;
@@ -21,6 +22,8 @@ mod message;
 #[cfg(feature = "nats")]
 mod nats;
 mod pause;
+mod seat;
+mod stops;
 mod subject;
 mod thread;
 

@@ -18,14 +18,14 @@ use tokio::time::MissedTickBehavior;
 use crate::blocks::Blocks;
 use crate::clock;
 use crate::coordinator::{Coordinator, CoordinatorError, Message, Subscription};
-use crate::lead::{
-    BEAT, LOST_AFTER, announce_stops, instance, level, no_connection, no_thread, raise, thread_died,
-};
+use crate::error::{no_connection, no_thread, thread_died};
+use crate::lead::{BEAT, LOST_AFTER, instance};
 use crate::message::{
-    BlockRequest, Bulletin, JoinReply, Joining, PlanReply, RankStage, Report, Stage, ToLead,
+    BlockRequest, Bulletin, JoinReply, Joining, PlanReply, RankStage, Report, RunStage, ToLead,
     decode, encode,
 };
 use crate::pause::pause;
+use crate::stops::{announce_stops, level, raise};
 use crate::subject::Subjects;
 use crate::thread::{MessageThread, Shared};
 
@@ -139,7 +139,7 @@ impl MemberGroup {
             let Bulletin { run, stage, closed, .. } = &state.bulletin;
             match stage {
                 _ if *closed => Some(None),
-                Stage::Preparing | Stage::Start { .. } if *run > done => Some(Some(*run)),
+                RunStage::Preparing | RunStage::Start { .. } if *run > done => Some(Some(*run)),
                 _ => None,
             }
         });
@@ -433,8 +433,8 @@ impl RankGroup for MemberGroup {
                     Some(StartFate::Not(RankError::new(message, ExitCode::NotReady)))
                 };
                 match stage {
-                    Stage::Start { at_ns } if *now == run => Some(StartFate::At(*at_ns)),
-                    Stage::Abandoned { reason } if *now == run => {
+                    RunStage::Start { at_ns } if *now == run => Some(StartFate::At(*at_ns)),
+                    RunStage::Abandoned { reason } if *now == run => {
                         not(format!("the run does not take place: {reason}"))
                     }
                     _ if *closed => not("rank 0 has ended".to_owned()),
@@ -485,7 +485,7 @@ impl RankGroup for MemberGroup {
             let number = member.run();
             let gathered = member.watch(|state| {
                 let Bulletin { run, stage, closed, .. } = &state.bulletin;
-                let is_over = *run > number || *closed || *stage == Stage::Idle;
+                let is_over = *run > number || *closed || *stage == RunStage::Idle;
                 is_over.then_some(())
             });
             let gathered = gathered.await;

@@ -20,7 +20,7 @@ pub(crate) struct Bulletin {
     /// Number of the run, from 1; 0 before the first.
     pub(crate) run: u64,
     /// How far the run is.
-    pub(crate) stage: Stage,
+    pub(crate) stage: RunStage,
     /// Whether the user stopped the run: 1 lets requests in flight end, 2 abandons them.
     pub(crate) stop: u8,
     /// Whether the run ends because its figures are known.
@@ -32,7 +32,7 @@ pub(crate) struct Bulletin {
 /// How far a run is, as rank 0 sees it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
+pub(crate) enum RunStage {
     /// No run is in progress: none has begun, or the results of the last one are gathered.
     #[default]
     Idle,
@@ -45,7 +45,7 @@ pub(crate) enum Stage {
     },
     /// The run does not take place.
     Abandoned {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

@@ -17,7 +17,7 @@ const TOKENIZER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/spm-unigram-botchan-1000");
 
 /// A coordinator, a server to measure and a folder for results.
-struct Site {
+struct Cluster {
     broker: Broker,
     server: MockServer,
     folder: TempDir,
@@ -66,7 +66,7 @@ fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
-impl Site {
+impl Cluster {
     fn new() -> Self {
         let mock = MockSpec::new(Duration::from_millis(5), Duration::from_millis(2));
         Self {
@@ -142,7 +142,7 @@ fn json(output: &Output) -> Value {
 
 #[test]
 fn three_processes_give_one_report_and_their_logs_give_it_again() {
-    let site = Site::new();
+    let site = Cluster::new();
     let ended = outputs(site.ranks(3, 150, &[]));
     for output in &ended {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -166,7 +166,7 @@ fn three_processes_give_one_report_and_their_logs_give_it_again() {
 
 #[test]
 fn a_killed_rank_leaves_a_report_that_says_what_is_missing() {
-    let site = Site::new();
+    let site = Cluster::new();
     let mut ranks = site.ranks(3, 300, &["--require-all-ranks"]);
     site.wait_for_start(2);
     pause(BEGUN);
@@ -190,7 +190,7 @@ fn a_killed_rank_leaves_a_report_that_says_what_is_missing() {
 
 #[test]
 fn if_rank_0_is_killed_the_logs_of_all_ranks_are_there() {
-    let site = Site::new();
+    let site = Cluster::new();
     let mut ranks = site.ranks(3, 200, &[]);
     site.wait_for_start(1);
     site.wait_for_start(0);
@@ -210,7 +210,7 @@ fn if_rank_0_is_killed_the_logs_of_all_ranks_are_there() {
 
 #[test]
 fn a_coordinator_that_is_away_for_five_seconds_loses_nothing() {
-    let mut site = Site::new();
+    let mut site = Cluster::new();
     let ranks = site.ranks(3, 450, &["--require-all-ranks"]);
     site.wait_for_start(2);
     site.broker.restart_after(Duration::from_secs(5));
@@ -224,7 +224,7 @@ fn a_coordinator_that_is_away_for_five_seconds_loses_nothing() {
 
 #[test]
 fn ctrl_c_at_one_rank_stops_all() {
-    let site = Site::new();
+    let site = Cluster::new();
     let ranks = site.ranks(3, 3000, &[]);
     site.wait_for_start(0);
     site.wait_for_start(1);
@@ -240,7 +240,7 @@ fn ctrl_c_at_one_rank_stops_all() {
 
 #[test]
 fn launch_starts_a_rank_on_every_host() {
-    let site = Site::new();
+    let site = Cluster::new();
     // In place of ssh: drops the host and runs the command here.
     let ssh = site.folder.path().join("ssh");
     fs::write(&ssh, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n").unwrap();
@@ -266,7 +266,7 @@ fn launch_starts_a_rank_on_every_host() {
 
 #[test]
 fn what_is_wrong_with_a_coordinator_is_said() {
-    let site = Site::new();
+    let site = Cluster::new();
     let refused = |more: &[&str]| {
         let output = site.rank(1, 3, 30, more).wait_with_output().unwrap();
         (output.status.code(), text(&output.stderr))

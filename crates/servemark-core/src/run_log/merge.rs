@@ -40,12 +40,12 @@ pub enum MergeError {
 }
 
 /// One rank's log, with the facts that its header must have.
-struct Part {
+struct RankPart {
     rank: RankFacts,
     log: RunLog,
 }
 
-impl Part {
+impl RankPart {
     /// Returns the nanoseconds to add to the rank's times on the axis on which the measurement
     /// begins at `start`.
     fn nanos_to(&self, start: Stamp) -> i64 {
@@ -96,12 +96,12 @@ impl RunLog {
 }
 
 /// Returns the logs in order of rank, after checking that they belong together.
-fn parts(logs: Vec<RunLog>) -> Result<Vec<Part>, MergeError> {
+fn parts(logs: Vec<RunLog>) -> Result<Vec<RankPart>, MergeError> {
     let with_rank = |(place, log): (usize, RunLog)| {
         let rank = log.header.rank.clone().ok_or(MergeError::Whole { number: place + 1 })?;
-        Ok(Part { rank: *rank, log })
+        Ok(RankPart { rank: *rank, log })
     };
-    let mut parts: Vec<Part> =
+    let mut parts: Vec<RankPart> =
         logs.into_iter().enumerate().map(with_rank).collect::<Result<_, MergeError>>()?;
     let first = parts.first().ok_or(MergeError::Nothing)?.rank.run.clone();
     if let Some(other) = parts.iter().find(|part| part.rank.run != first) {
@@ -116,7 +116,7 @@ fn parts(logs: Vec<RunLog>) -> Result<Vec<Part>, MergeError> {
 }
 
 /// Returns every rank of the run, those without a log included.
-fn ranks(parts: &[Part]) -> Ranks {
+fn ranks(parts: &[RankPart]) -> Ranks {
     let RankFacts { run, ranks, whole, .. } = &parts[0].rank;
     let known: BTreeMap<usize, RankMember> =
         parts.iter().map(|part| (part.rank.rank, member(part))).collect();
@@ -137,8 +137,8 @@ fn ranks(parts: &[Part]) -> Ranks {
     Ranks { run: run.clone(), members: members.collect() }
 }
 
-fn member(part: &Part) -> RankMember {
-    let Part { rank, log } = part;
+fn member(part: &RankPart) -> RankMember {
+    let RankPart { rank, log } = part;
     let audit = log.footer().and_then(|footer| footer.audit.clone()).unwrap_or_default();
     let lost = match (log.footer(), log.start) {
         (Some(_), _) => None,
@@ -160,7 +160,7 @@ fn member(part: &Part) -> RankMember {
 }
 
 /// Returns the number of cores of all machines together.
-fn cores(parts: &[Part]) -> usize {
+fn cores(parts: &[RankPart]) -> usize {
     let mut hosts = BTreeMap::new();
     for part in parts {
         let cores = hosts.entry(&part.rank.host).or_insert(0);
@@ -170,7 +170,7 @@ fn cores(parts: &[Part]) -> usize {
 }
 
 /// Merges the footers; `None` if no log has one.
-fn footer(parts: &[Part], lead: usize, start: RankStart) -> Option<Footer> {
+fn footer(parts: &[RankPart], lead: usize, start: RankStart) -> Option<Footer> {
     let footers: Vec<(&Footer, i64)> = parts
         .iter()
         .filter_map(|part| Some((part.log.footer()?, part.nanos_to(start.at))))
