@@ -25,6 +25,7 @@ mod bench;
 mod case;
 mod case_report;
 mod checks;
+mod cluster;
 mod dialect;
 mod engine;
 mod install;
@@ -48,6 +49,9 @@ pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|sgl
 
 /// Examines the named engines, prints a table, and fails if a check fails.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
+    if let ["cluster", rest @ ..] = words {
+        return cluster::run(rest, &workspace());
+    }
     let options = Options::parse(words)?;
     let bench = Bench::new(options.programs.as_deref(), &workspace())?;
     let reports: Vec<_> =

@@ -8,8 +8,8 @@ use clap_complete::Shell;
 use crate::error::{CliError, UsageError};
 use crate::own::{PLAIN_EXIT_CODES, notes, parse_command};
 use crate::{
-    ab, aisbench, compare, evalscope, explore, export, rerun, run_file, schema, score, selftest,
-    sglang, vllm,
+    ab, aisbench, compare, evalscope, explore, export, launch, rerun, run_file, schema, score,
+    selftest, sglang, vllm,
 };
 
 /// Print the script with which a shell completes the commands and flags
@@ -70,6 +70,7 @@ pub(crate) fn whole() -> Command {
         explore::demo_command(),
         selftest::clap_command().name("doctor"),
         export::clap_command(),
+        launch::clap_command(),
         evalscope.subcommand(evalscope::clap_command().name("perf")),
         ManArgs::command(),
         ab::noise_command(),
@@ -99,6 +100,7 @@ mod tests {
                 "sla-auto-tune",
                 "ais_bench",
                 "bench-embedding",
+                "launch",
             ] {
                 assert!(script.contains(word), "{shell}: {word}");
             }

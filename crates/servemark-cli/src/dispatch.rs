@@ -21,6 +21,7 @@ use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
 use crate::explore::{self, ExploreArgs};
 use crate::export::{self, ExportArgs};
+use crate::launch::{self, LaunchArgs};
 use crate::offline::Offline;
 use crate::own::JudgingArgs;
 use crate::parsed::Parsed;
@@ -42,6 +43,8 @@ use crate::{evalscope, python, sglang, vllm};
 /// A parsed command line, classified by what it asks for.
 #[derive(Debug)]
 pub enum Invocation {
+    /// A command that is started on several machines (`servemark launch`).
+    Launch(LaunchArgs),
     /// Runs against two servers in turn, to compare them (`servemark ab`).
     Ab(Box<AbRuns>),
     /// Performance tasks of AISBench (`ais_bench -m perf`).
@@ -111,7 +114,7 @@ impl Invocation {
             Self::SloSearch(runs) => runs.first.prints_document(),
             Self::Sweep(sweep) => sweep.points.first().is_some_and(Parsed::prints_document),
             Self::SweepRuns(runs) => runs.first.prints_document(),
-            Self::Text(_) => false,
+            Self::Launch(_) | Self::Text(_) => false,
             Self::TextSlices(slices) => slices.json,
             Self::VllmSweep(command) => command.prints_document(),
         }
@@ -168,6 +171,7 @@ pub fn parse(
         "demo" => explored(explore::parse_demo(args, environment)),
         "export" => export::parse(args).map(Invocation::Export),
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
+        "launch" => launch::parse(args).map(Invocation::Launch),
         "man" => completions::parse_man(args).map(Invocation::Text),
         "noise" => {
             let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
@@ -446,6 +450,7 @@ Servers and runs:
   ab --a URL --b URL -- FLAGS         measure two servers in turn
   noise URL -- FLAGS                  measure the spread between equal runs
   demo                                explore the bundled simulator
+  launch --hosts A,B -- COMMAND       share a command's load between machines
   doctor, selftest                    measure how accurate this machine is
 
 Results:
@@ -472,6 +477,9 @@ Commands of other clients, with their command lines:
                                       cuts a text into prompts
   evalscope perf                      evalscope's serving benchmark
   ais_bench ... -m perf               AISBench's performance mode
+
+Machines share the load of a command that each of them runs with
+--coordinator nats://HOST:PORT --world N --rank R (servemark launch --help).
 
 Options:
   -h, --help       Print this; servemark URL --help lists the options of an

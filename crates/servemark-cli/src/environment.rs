@@ -298,15 +298,29 @@ impl fmt::Debug for Environment {
 }
 
 /// Names of the variables that are read, except those of the hubs.
-const VARIABLES: [&str; 8] = [
+const VARIABLES: [&str; 22] = [
     "API_KEY",
     "COLUMNS",
     "GITHUB_ACTIONS",
     "GITHUB_STEP_SUMMARY",
+    "JOB_COMPLETION_INDEX",
+    "NATS_PASSWORD",
+    "NATS_TOKEN",
+    "NATS_USER",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
     "OPENAI_API_KEY",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "RANK",
+    "SAVE_TO_PYTORCH_BENCHMARK_FORMAT",
     "SGLANG_IS_IN_CI",
     "SGLANG_TORCH_PROFILER_DIR",
-    "SAVE_TO_PYTORCH_BENCHMARK_FORMAT",
+    "SLURM_JOB_ID",
+    "SLURM_NTASKS",
+    "SLURM_PROCID",
+    "SLURM_STEP_ID",
+    "WORLD_SIZE",
 ];
 
 #[cfg(test)]

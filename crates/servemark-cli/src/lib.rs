@@ -13,6 +13,7 @@ mod ab;
 mod address;
 pub mod aisbench;
 mod argparse;
+mod cluster;
 mod compare;
 mod completions;
 mod credentials;
@@ -26,6 +27,7 @@ mod explore;
 mod export;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod gates;
+mod launch;
 #[cfg(test)]
 mod mirror;
 mod nearest;
@@ -55,6 +57,7 @@ mod words;
 
 pub use ab::AbRuns;
 pub use argparse::Namespace;
+pub use cluster::{ClusterArgs, GatherWhat, RankSettings, take_cluster};
 pub use compare::CompareArgs;
 pub use dialect::Dialect;
 pub use dispatch::{Invocation, embedding_bench};
@@ -67,6 +70,7 @@ pub use evalscope::{
 pub use explore::{ExploreArgs, ExploreTarget};
 pub use export::ExportArgs;
 pub use gates::GateArgs;
+pub use launch::LaunchArgs;
 pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
 pub use plan_file::PlanFormat;

@@ -1,7 +1,7 @@
 //! `servemark score`: scores a finished run from its log.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser};
 use servemark_metrics::{ConcurrencyRatio, FailOn, Objective, Slo, Verdict};
@@ -21,9 +21,9 @@ use crate::python;
 #[command(name = "score", max_term_width = 100, after_help = notes(&EXAMPLES, EXIT_CODES))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ScoreArgs {
-    /// The run log
-    #[arg(value_name = "RUNLOG")]
-    pub run_log: PathBuf,
+    /// The run log; several are the logs of the ranks that shared a run, which is scored as a whole
+    #[arg(value_name = "RUNLOG", required = true)]
+    pub run_logs: Vec<PathBuf>,
     /// Print one JSON document in place of the tables: every figure with its confidence interval,
     /// verdicts on the run and on the client, and objectives
     #[arg(long, conflicts_with = "tables")]
@@ -44,6 +44,13 @@ pub struct ScoreArgs {
     /// Leave damaged lines out; they are an error otherwise
     #[arg(long)]
     pub skip_damaged: bool,
+}
+
+impl ScoreArgs {
+    /// Returns the run log that names the run in messages.
+    pub fn run_log(&self) -> &Path {
+        &self.run_logs[0]
+    }
 }
 
 /// How a run that has a log is scored.

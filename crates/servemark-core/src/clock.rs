@@ -45,6 +45,12 @@ impl Stamp {
         Duration::from_nanos(self.0).as_secs_f64()
     }
 
+    /// Moves the stamp by a number of nanoseconds, but not below the clock's start.
+    #[must_use]
+    pub const fn shifted(self, nanos: i64) -> Self {
+        Self(self.0.saturating_add_signed(nanos))
+    }
+
     /// Returns the time from `earlier` to this stamp; zero if `earlier` is the later one.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
@@ -109,6 +115,11 @@ impl MonotonicClock {
     pub fn instant(&self, stamp: Stamp) -> Instant {
         self.start + Duration::from_nanos(stamp.as_nanos())
     }
+
+    /// Converts a `std` instant into a stamp; one before the clock's start becomes the start.
+    pub fn stamp(&self, instant: Instant) -> Stamp {
+        Stamp::ZERO + instant.saturating_duration_since(self.start)
+    }
 }
 
 impl Clock for MonotonicClock {
@@ -136,6 +147,7 @@ mod tests {
         assert_eq!(early.since(late), Duration::ZERO);
         assert_eq!(early + Duration::MAX, Stamp::from_nanos(u64::MAX));
         assert_eq!(late - Duration::from_nanos(7), early);
+        assert_eq!((late.shifted(-7), early.shifted(-6)), (early, Stamp::ZERO));
         assert_eq!(early - Duration::MAX, Stamp::ZERO);
     }
 
@@ -146,5 +158,6 @@ mod tests {
         let second = clock.now();
         assert!(second >= first);
         assert_eq!(clock.instant(second).duration_since(clock.instant(first)), second.since(first));
+        assert_eq!(clock.stamp(clock.instant(second)), second);
     }
 }

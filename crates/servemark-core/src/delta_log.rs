@@ -76,6 +76,16 @@ impl DeltaLog {
         }
     }
 
+    /// Returns the log with every arrival moved by a number of nanoseconds.
+    #[must_use]
+    pub fn shifted(&self, nanos: i64) -> Self {
+        let mut shifted = Self { packed: Vec::with_capacity(self.packed.len()), ..Self::default() };
+        for row in self.rows() {
+            shifted.push_row(DeltaRow { at: row.at.shifted(nanos), ..row });
+        }
+        shifted
+    }
+
     /// Returns the number of pieces.
     pub fn len(&self) -> usize {
         self.rows

@@ -150,6 +150,24 @@ impl RequestRecord {
         self.sent.or(self.granted).unwrap_or(self.scheduled)
     }
 
+    /// Moves all stamps by a number of nanoseconds, onto the axis of another clock. No time between
+    /// two stamps changes.
+    pub fn shift(&mut self, nanos: i64) {
+        let optional = [
+            &mut self.granted,
+            &mut self.sent,
+            &mut self.left,
+            &mut self.headers,
+            &mut self.first_byte,
+        ];
+        let resent = self.resent.as_mut().and_then(|resent| resent.first_sent.as_mut());
+        let stamps = optional.into_iter().filter_map(Option::as_mut).chain(resent);
+        for stamp in stamps.chain([&mut self.scheduled, &mut self.ended]) {
+            *stamp = stamp.shifted(nanos);
+        }
+        self.deltas = self.deltas.shifted(nanos);
+    }
+
     /// Frees the memory that is reserved and not used. The copy pays off where many records are
     /// kept; it must not run on the measuring thread.
     pub fn compact(&mut self) {

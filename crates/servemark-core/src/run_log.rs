@@ -15,7 +15,10 @@ use crate::{Phase, RequestRecord};
 mod checksum;
 mod facts;
 mod file;
+mod lines;
+mod merge;
 mod piece_counts;
+mod ranks;
 mod reader;
 mod telemetry;
 mod writer;
@@ -26,7 +29,10 @@ pub use facts::{
     Weights,
 };
 pub use file::{IfTaken, check_run_log, first_free, is_stream, remove_run_log};
+pub use lines::Texts;
+pub use merge::MergeError;
 pub use piece_counts::{PieceCounts, PieceCountsIter};
+pub use ranks::{RankClock, RankFacts, RankMember, RankStart, Ranks};
 pub use reader::{IfDamaged, LeftOut, RunLogReader};
 pub use telemetry::{
     HistogramReading, SeriesHead, SeriesKind, Telemetry, TelemetryLine, TelemetrySample,
@@ -66,6 +72,7 @@ fn place(phase: Phase) -> u8 {
 pub struct RunLog {
     header: Header,
     records: Vec<RequestRecord>,
+    start: Option<RankStart>,
     telemetry: Telemetry,
     footer: Option<Footer>,
 }
@@ -75,7 +82,13 @@ impl RunLog {
     /// of the plan, so that a score does not depend on which request finished first.
     pub fn new(header: Header, mut records: Vec<RequestRecord>, footer: Option<Footer>) -> Self {
         records.sort_by_key(|record| (place(record.phase), record.key()));
-        Self { header, records, telemetry: Telemetry::default(), footer }
+        Self { header, records, start: None, telemetry: Telemetry::default(), footer }
+    }
+
+    /// Sets when the measurement began, for the part of a run that several processes share.
+    #[must_use]
+    pub fn with_start(self, start: Option<RankStart>) -> Self {
+        Self { start, ..self }
     }
 
     /// Sets the metrics of servers and their machines.
@@ -98,6 +111,12 @@ impl RunLog {
     /// another, probes, and the audit of the prefix cache.
     pub fn records(&self) -> &[RequestRecord] {
         &self.records
+    }
+
+    /// Returns when the measurement began, if several processes share the run and this log is the
+    /// part of one of them.
+    pub fn start(&self) -> Option<RankStart> {
+        self.start
     }
 
     /// Returns the metrics of servers and their machines that were read during the run.
@@ -281,6 +300,7 @@ enum Line<H, R, F, T> {
     Request(R),
     Footer(F),
     Telemetry(T),
+    Start(RankStart),
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod little;
 mod load;
 mod machine;
 mod network;
+mod ranks;
 mod reading;
 mod resending;
 mod segments;
@@ -30,6 +31,7 @@ pub use self::little::LittlesLaw;
 pub use self::load::ClientLoad;
 pub use self::machine::{Machine, ShardLoad};
 pub use self::network::Network;
+pub use self::ranks::{RankAudit, WorstRank};
 pub use self::reading::{LagReference, Reading, Shared};
 pub use self::resending::Resending;
 pub use self::sending::{Gate, Sending};
@@ -77,6 +79,9 @@ pub struct Audit {
     pub resending: Resending,
     /// Load of the client's threads; absent for a run that was killed.
     pub machine: Option<Machine>,
+    /// The processes that shared the run; absent if one process made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RankAudit>,
     /// Little's law over the middle of the run; absent if the run is too short for it.
     pub littles_law: Option<LittlesLaw>,
 }
@@ -98,6 +103,7 @@ impl Audit {
             network: Network::of(log.measured()),
             resending: Resending::of(log),
             machine,
+            ranks: RankAudit::of(log),
             littles_law: LittlesLaw::of(log),
         };
         audit.load = ClientLoad::of(&audit);

@@ -78,8 +78,8 @@ pub use anatomy::{
 };
 pub use audit::{
     AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LagReference, LatencyAccuracy, LittlesLaw,
-    LoadVerdict, Machine, Network, Reading, Resending, Sending, ShardLoad, Shared, Spread,
-    StampError, Verdict,
+    LoadVerdict, Machine, Network, RankAudit, Reading, Resending, Sending, ShardLoad, Shared,
+    Spread, StampError, Verdict, WorstRank,
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use cache_audit::{CacheAudit, CacheFinding, SavedTime};

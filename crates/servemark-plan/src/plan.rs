@@ -220,6 +220,13 @@ impl BenchPlan {
         }
     }
 
+    /// Returns whether the results show or contain the texts of the answers.
+    pub fn shows_texts(&self) -> bool {
+        let output = &self.output;
+        let details = output.details || output.vllm.as_ref().is_some_and(|files| files.details);
+        self.scoring.print_requests || details || output.keeps_texts
+    }
+
     /// Refuses a plan that cannot run, before anything is opened or sent.
     pub fn check(&self) -> Result<(), PlanError> {
         self.warm_up.as_ref().map_or(Ok(()), |warm_up| warm_up.check())?;

@@ -10,6 +10,7 @@ mod latencies;
 mod limits;
 mod load;
 mod output;
+mod ranks;
 mod score_json;
 mod series;
 mod server_work;

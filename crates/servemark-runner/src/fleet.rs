@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::cost::nanos;
 use crate::run_state::RunState;
 use crate::runner::{SendResult, Work};
-use crate::start::{Follower, Start, together};
+use crate::start::{Follower, Start, StartBarrier, together};
 use crate::{Backlog, Runner, Share, Stop};
 
 /// A run on several threads, each with a [`Runner`] of its own: the first on the calling thread,
@@ -73,6 +73,7 @@ use crate::{Backlog, Runner, Share, Stop};
 pub struct Fleet<'a, P> {
     lead: &'a Runner<P>,
     shards: NonZeroUsize,
+    barrier: Option<&'a dyn StartBarrier>,
 }
 
 /// The result of a measurement.
@@ -93,7 +94,13 @@ impl<'a, P: Pacer> Fleet<'a, P> {
     /// Creates a fleet of `shards` runners: `lead` and others that follow it. If `shards` is 1,
     /// `lead` runs alone.
     pub fn new(lead: &'a Runner<P>, shards: NonZeroUsize) -> Self {
-        Self { lead, shards }
+        Self { lead, shards, barrier: None }
+    }
+
+    /// Starts together with other processes, when `barrier` says.
+    #[must_use]
+    pub fn with_barrier(self, barrier: &'a dyn StartBarrier) -> Self {
+        Self { barrier: Some(barrier), ..self }
     }
 
     /// Measures as [`Runner::measure`] does, with all shards. `transport` belongs to the first
@@ -122,12 +129,16 @@ impl<'a, P: Pacer> Fleet<'a, P> {
             sessions: Arc::clone(sessions),
             schedule: schedule.clone(),
         });
-        let others = Share::of_each(self.shards).skip(1);
+        let whole = self.lead.state().share;
+        let others = whole.among(self.shards).skip(1);
         let others = others.map(|share| common.follow(share, follower.clone()));
         let others = others.collect::<io::Result<Vec<Other>>>()?;
         drop(follower);
-        let start = if others.is_empty() { Start::AtOnce } else { Start::Leading(&mut leader) };
-        let share = Share::first_of(self.shards);
+        let start = match others.as_slice() {
+            [] => Start::Alone(self.barrier),
+            _ => Start::Leading(&mut leader, self.barrier),
+        };
+        let share = whole.first_among(self.shards);
         let work = Work { transport, sessions, schedule, share };
         let before = self.log_wait();
         let sent = self.lead.send(Phase::Measure, work, start).await?;

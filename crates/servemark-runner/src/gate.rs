@@ -1,12 +1,14 @@
 //! The concurrency limit.
 
+use std::iter::StepBy;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Release};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::LoadSpec;
+use crate::{LoadSpec, Share};
 
 /// Limits the number of sessions in flight, first come, first served.
 #[derive(Clone, Debug)]
@@ -15,16 +17,24 @@ pub(crate) struct Gate {
     /// The wave in which all slots are freed together, if the next sessions must wait for a whole
     /// wave.
     wave: Option<Arc<Wave>>,
-    /// Time until one more slot opens, if they do not all open at once.
-    step: Option<Duration>,
+    /// When each slot opens, if they do not all open at once.
+    opening: Option<Opening>,
+}
+
+/// When the slots of one process open: each slot of the limit opens `step` after the one before it,
+/// the first one at the start.
+#[derive(Clone, Debug)]
+struct Opening {
+    /// Positions of the process's slots in the whole limit.
+    slots: StepBy<Range<usize>>,
+    step: Duration,
 }
 
 /// Slots that are not open yet.
 #[derive(Debug)]
 pub(crate) struct ClosedSlots {
     gate: Arc<Semaphore>,
-    slots: u32,
-    step: Duration,
+    opening: Opening,
 }
 
 /// The permit to be in flight; dropping it frees its slot.
@@ -51,21 +61,26 @@ struct Wave {
 }
 
 impl Gate {
-    pub(crate) fn new(load: &LoadSpec) -> Self {
+    /// Creates the gate of a process that has this share of the load, and of its limit.
+    pub(crate) fn new(load: &LoadSpec, share: Share) -> Self {
         // Tokio's semaphore serves its waiters in the order in which they came.
-        let size = load.max_concurrency.map(|limit| limit.get().min(Semaphore::MAX_PERMITS));
+        let whole = load.max_concurrency.map(|limit| limit.get().min(Semaphore::MAX_PERMITS));
+        let size = whole.map(|limit| share.of(limit));
         let limit = size.map(|size| Arc::new(Semaphore::new(size)));
         let wave = limit.clone().zip(size).filter(|_| load.in_waves);
         let wave = wave.map(|(gate, size)| Wave { size, done: AtomicUsize::new(0), gate });
-        let step = load.opening.map(|rate| Duration::from_secs_f64(1.0 / rate.per_second()));
-        Self { limit, wave: wave.map(Arc::new), step }
+        let opening = load.opening.zip(whole).map(|(rate, limit)| Opening {
+            slots: share.indices(limit),
+            step: Duration::from_secs_f64(1.0 / rate.per_second()),
+        });
+        Self { limit, wave: wave.map(Arc::new), opening }
     }
 
-    /// Closes all slots but one, if they are to open one by one. No slot may be in use.
+    /// Closes all slots, if they are to open one by one. No slot may be in use.
     pub(crate) fn close_slots(&self) -> Option<ClosedSlots> {
-        let (gate, step) = (self.limit.clone()?, self.step?);
-        let slots = gate.forget_permits(gate.available_permits().saturating_sub(1));
-        Some(ClosedSlots { gate, slots: u32::try_from(slots).unwrap_or(u32::MAX), step })
+        let (gate, opening) = (self.limit.clone()?, self.opening.clone()?);
+        gate.forget_permits(gate.available_permits());
+        Some(ClosedSlots { gate, opening })
     }
 
     pub(crate) async fn pass(&self) -> Pass {
@@ -78,8 +93,8 @@ impl Gate {
 impl ClosedSlots {
     /// Returns how long after the start each slot opens.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = Duration> + use<> {
-        let step = self.step;
-        (1..=self.slots).map(move |slot| step.saturating_mul(slot))
+        let Opening { slots, step } = self.opening.clone();
+        slots.map(move |slot| step.saturating_mul(u32::try_from(slot).unwrap_or(u32::MAX)))
     }
 
     /// Opens one slot.

@@ -32,4 +32,5 @@ pub use load::{History, LeadInSpec, LoadSpec, LookAheadSpec, RetrySpec, SessionS
 pub use observer::{Collector, Observer};
 pub use runner::Runner;
 pub use share::Share;
+pub use start::{StartBarrier, StartFuture};
 pub use stop::{Stop, StopHandle, StopSignal};

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{ErrorKind, RequestRecord};
 use servemark_schedule::{AdapterSpec, ArrivalSpec, Rate};
 
+use crate::Share;
+
 /// The load of a run: how much is sent, and how.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
@@ -115,12 +117,19 @@ impl LoadSpec {
     /// # Ok::<(), servemark_schedule::ScheduleError>(())
     /// ```
     pub fn shards(&self, sessions: usize, cores: NonZeroUsize) -> NonZeroUsize {
+        self.shards_of(Share::WHOLE, sessions, cores)
+    }
+
+    /// Returns the number of shards of a process that has this share of `sessions` sessions, as
+    /// [`shards`](Self::shards) does for a process that has all of them.
+    pub fn shards_of(&self, share: Share, sessions: usize, cores: NonZeroUsize) -> NonZeroUsize {
         let shards = self.shards.unwrap_or_else(|| {
-            let shards = self.streams(sessions).div_ceil(STREAMS_PER_SHARD);
+            let shards = share.of(self.streams(sessions)).div_ceil(STREAMS_PER_SHARD);
             NonZeroUsize::new(shards).unwrap_or(NonZeroUsize::MIN).min(cores)
         });
         // A shard without a session would have nothing to do.
-        NonZeroUsize::new(sessions).map_or(NonZeroUsize::MIN, |sessions| shards.min(sessions))
+        let sessions = NonZeroUsize::new(share.of(sessions));
+        sessions.map_or(NonZeroUsize::MIN, |sessions| shards.min(sessions))
     }
 
     /// Returns the number of streams that may be open at once.

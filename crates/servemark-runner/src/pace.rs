@@ -47,7 +47,7 @@ mod tests {
     #[track_caller]
     fn check(shards: usize, due: &[u64], expected: &[u64]) {
         let schedule: Schedule = due.iter().copied().map(Duration::from_micros).collect();
-        let share = Share::of_each(NonZeroUsize::new(shards).unwrap()).next().unwrap();
+        let share = Share::WHOLE.first_among(NonZeroUsize::new(shards).unwrap());
         let mut pace = Pace::of(&schedule, share, Stamp::ZERO);
         let woken = share.of_all(schedule.iter());
         let woken = woken.map(|(_, due)| pace.wake(Stamp::ZERO + due).as_nanos() / 1000);

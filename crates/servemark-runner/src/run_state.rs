@@ -8,11 +8,13 @@ use crate::conversation::SessionRules;
 use crate::deadline::Deadline;
 use crate::gate::Gate;
 use crate::observer::Observed;
-use crate::{LoadSpec, LookAheadSpec, Observer, RetrySpec, Stop, StopSignal};
+use crate::{LoadSpec, LookAheadSpec, Observer, RetrySpec, Share, Stop, StopSignal};
 
 /// State that all shards of a run share. Clones belong to the same run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunState {
+    /// The part of the run that belongs to this process.
+    pub(crate) share: Share,
     pub(crate) gate: Gate,
     pub(crate) look_ahead: LookAheadSpec,
     /// Whether the sessions start over after the last one.
@@ -26,9 +28,15 @@ pub(crate) struct RunState {
 }
 
 impl RunState {
-    pub(crate) fn new(load: &LoadSpec, observer: Arc<dyn Observer>, stop: StopSignal) -> Self {
+    pub(crate) fn new(
+        load: &LoadSpec,
+        share: Share,
+        observer: Arc<dyn Observer>,
+        stop: StopSignal,
+    ) -> Self {
         Self {
-            gate: Gate::new(load),
+            share,
+            gate: Gate::new(load, share),
             look_ahead: load.look_ahead,
             in_rounds: load.in_rounds,
             sessions: SessionRules::of(&load.sessions),

@@ -59,7 +59,19 @@ impl<P: Pacer> Runner<P> {
     /// Creates a runner for `load`. Its schedule is given together with the sessions, because both
     /// are drawn from one random state.
     pub fn new(pacer: P, load: &LoadSpec, observer: Arc<dyn Observer>, stop: StopSignal) -> Self {
-        Self::under(pacer, RunState::new(load, observer, stop))
+        Self::of_share(pacer, load, Share::WHOLE, observer, stop)
+    }
+
+    /// Creates a runner of a process that has only this share of the sessions and of the
+    /// concurrency limit; other processes have the rest.
+    pub fn of_share(
+        pacer: P,
+        load: &LoadSpec,
+        share: Share,
+        observer: Arc<dyn Observer>,
+        stop: StopSignal,
+    ) -> Self {
+        Self::under(pacer, RunState::new(load, share, observer, stop))
     }
 
     /// Creates one of the runners of a run.
@@ -101,7 +113,7 @@ impl<P: Pacer> Runner<P> {
         copy.output_tokens = copy.output_tokens.min(warmup.most_output_tokens);
         let copies: Arc<[Session]> = vec![Session::from(copy); warmup.requests].into();
         let at_once = Schedule::burst(copies.len());
-        self.run_single_shard(transport, Phase::Warmup, &copies, &at_once).await
+        self.run_whole(transport, Phase::Warmup, &copies, &at_once).await
     }
 
     /// Starts all sessions of a warm-up with sessions of its own, all at once. Returns how each
@@ -112,7 +124,7 @@ impl<P: Pacer> Runner<P> {
         sessions: &Arc<[Session]>,
     ) -> Vec<Result<(), RequestError>> {
         let at_once = Schedule::burst(sessions.len());
-        self.run_single_shard(transport, Phase::Warmup, sessions, &at_once).await
+        self.run_whole(transport, Phase::Warmup, sessions, &at_once).await
     }
 
     /// Sends one request at once that is not part of the measurement, and returns how it ended;
@@ -123,7 +135,7 @@ impl<P: Pacer> Runner<P> {
         sample: &Sample,
     ) -> Option<Result<(), RequestError>> {
         let one: Arc<[Session]> = [Session::from(sample.clone())].into();
-        self.run_single_shard(transport, Phase::Probe, &one, &Schedule::burst(1)).await.pop()
+        self.run_whole(transport, Phase::Probe, &one, &Schedule::burst(1)).await.pop()
     }
 
     /// Starts every session at its scheduled time, sends each later turn when its pause after the
@@ -141,7 +153,7 @@ impl<P: Pacer> Runner<P> {
         sessions: &Arc<[Session]>,
         schedule: &Schedule,
     ) -> Vec<Result<(), RequestError>> {
-        self.run_single_shard(transport, Phase::Measure, sessions, schedule).await
+        self.run_share(transport, Phase::Measure, sessions, schedule, self.state.share).await
     }
 
     /// Sends sessions as [`measure`](Self::measure) does, outside the measurement and with a
@@ -152,7 +164,7 @@ impl<P: Pacer> Runner<P> {
         sessions: &Arc<[Session]>,
         schedule: &Schedule,
     ) -> Vec<Result<(), RequestError>> {
-        self.run_single_shard(transport, Phase::Warmup, sessions, schedule).await
+        self.run_share(transport, Phase::Warmup, sessions, schedule, self.state.share).await
     }
 
     /// Starts all sessions at once, through the gate, as requests of a phase outside the
@@ -163,18 +175,30 @@ impl<P: Pacer> Runner<P> {
         phase: Phase,
         sessions: &Arc<[Session]>,
     ) -> Vec<Result<(), RequestError>> {
-        self.run_single_shard(transport, phase, sessions, &Schedule::burst(sessions.len())).await
+        self.run_whole(transport, phase, sessions, &Schedule::burst(sessions.len())).await
     }
 
-    async fn run_single_shard<T: Transport>(
+    /// Sends all sessions from this process alone, whatever its share of the run is.
+    async fn run_whole<T: Transport>(
         &self,
         transport: &Arc<T>,
         phase: Phase,
         sessions: &Arc<[Session]>,
         schedule: &Schedule,
     ) -> Vec<Outcome> {
-        let work = Work { transport, sessions, schedule, share: Share::WHOLE };
-        let sent = self.send(phase, work, Start::AtOnce).await;
+        self.run_share(transport, phase, sessions, schedule, Share::WHOLE).await
+    }
+
+    async fn run_share<T: Transport>(
+        &self,
+        transport: &Arc<T>,
+        phase: Phase,
+        sessions: &Arc<[Session]>,
+        schedule: &Schedule,
+        share: Share,
+    ) -> Vec<Outcome> {
+        let work = Work { transport, sessions, schedule, share };
+        let sent = self.send(phase, work, Start::Alone(None)).await;
         sent.expect("no other shard can fail to start").outcomes
     }
 

@@ -1,18 +1,30 @@
 //! The common start of the shards of a run.
 
+use std::fmt::Debug;
 use std::io;
+use std::pin::Pin;
 use std::time::Duration;
 
 use servemark_core::{Clock, Stamp};
 use tokio::sync::{mpsc, watch};
 
+/// Sets the start of a measurement that several processes share.
+pub trait StartBarrier: Debug + Send + Sync {
+    /// Returns the common start, on the clock of this process, once every process is ready. It is
+    /// called when this process is; an error keeps it from sending anything.
+    fn start(&self) -> StartFuture<'_>;
+}
+
+/// A common start that is still to be agreed on.
+pub type StartFuture<'a> = Pin<Box<dyn Future<Output = io::Result<Stamp>> + Send + 'a>>;
+
 /// What a shard waits for when it is ready to start.
 #[derive(Debug)]
 pub(crate) enum Start<'a> {
-    /// The shard is alone and starts at once.
-    AtOnce,
+    /// The shard is alone: it starts at once, or when all processes are ready.
+    Alone(Option<&'a dyn StartBarrier>),
     /// The shard waits until the others are ready and sets the start.
-    Leading(&'a mut Leader),
+    Leading(&'a mut Leader, Option<&'a dyn StartBarrier>),
     /// The shard waits until the leader has set the start.
     Following(Follower),
 }
@@ -43,8 +55,9 @@ impl Start<'_> {
     /// Returns the common start, once all shards are ready; an error if one of them cannot start.
     pub(crate) async fn agree(self, clock: &impl Clock) -> io::Result<Stamp> {
         match self {
-            Self::AtOnce => Ok(clock.now()),
-            Self::Leading(leader) => leader.set_start(clock).await,
+            Self::Alone(None) => Ok(clock.now()),
+            Self::Alone(Some(barrier)) => barrier.start().await,
+            Self::Leading(leader, barrier) => leader.set_start(clock, barrier).await,
             Self::Following(follower) => {
                 follower.wait_for_start().await.ok_or_else(no_leader_error)
             }
@@ -53,11 +66,18 @@ impl Start<'_> {
 }
 
 impl Leader {
-    async fn set_start(&mut self, clock: &impl Clock) -> io::Result<Stamp> {
+    async fn set_start(
+        &mut self,
+        clock: &impl Clock,
+        barrier: Option<&dyn StartBarrier>,
+    ) -> io::Result<Stamp> {
         if let Some(error) = self.ready.recv().await {
             return Err(error);
         }
-        let start = clock.now() + NOTICE;
+        let start = match barrier {
+            Some(barrier) => barrier.start().await?,
+            None => clock.now() + NOTICE,
+        };
         self.go.send_replace(Some(start));
         Ok(start)
     }

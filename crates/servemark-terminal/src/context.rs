@@ -6,7 +6,7 @@ use servemark::{RunContext, stop_on_signals};
 use servemark_cli::Parsed;
 
 use crate::run_screen::{Bars, Screen};
-use crate::screen;
+use crate::{cluster, screen};
 
 /// Returns the context of one or more runs; `None` if the plan was only to be printed, which is
 /// done here.
@@ -38,6 +38,7 @@ pub(crate) fn context(bars: Bars) -> anyhow::Result<RunContext> {
     let screen = Screen::new(bars, Arc::clone(&live));
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
+    context.ranks = cluster::ranks();
     stop_on_signals(context.clone())?;
     Ok(context)
 }

@@ -8,8 +8,11 @@ use std::sync::Arc;
 
 use servemark::{ExitCode as Code, stopped_by};
 use servemark_cli::{
-    Environment, Invocation, UsageError, dispatch as command_line, embedding_bench,
+    ClusterArgs, Environment, Invocation, UsageError, dispatch as command_line, embedding_bench,
+    take_cluster,
 };
+
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::{screen, serve};
 
@@ -41,11 +44,16 @@ fn answer(
 ) -> ExitCode {
     // A closed standard error is not an error of the program.
     let log = tracing_subscriber::fmt().with_ansi(false).without_time();
+    let log = log.with_max_level(LevelFilter::WARN);
     log.with_writer(|| screen::LogLines).log_internal_errors(false).init();
     let args = args_os().skip(1).collect();
     let environment = Environment::from_process();
     screen::set_columns(environment.columns());
-    match survive_file_size_limit().map(|()| parse(args, &environment)) {
+    let parse = |args| {
+        let (args, cluster) = take_cluster(args, &environment)?;
+        Ok((parse(args, &environment)?, cluster))
+    };
+    match survive_file_size_limit().map(|()| parse(args)) {
         Err(error) => {
             screen::eprint_line(&format!("error: cannot handle signals: {error}"));
             Code::Internal.into()
@@ -54,9 +62,14 @@ fn answer(
     }
 }
 
-fn answered(parsed: Result<Invocation, UsageError>, environment: &Environment) -> Code {
+fn answered(
+    parsed: Result<(Invocation, Option<ClusterArgs>), UsageError>,
+    environment: &Environment,
+) -> Code {
     match parsed {
-        Ok(invocation) => serve::invoked(invocation, &environment.files_read()),
+        Ok((invocation, cluster)) => {
+            serve::invoked(invocation, cluster.as_ref(), &environment.files_read())
+        }
         Err(usage) if usage.is_help() => {
             screen::print(&usage.to_string());
             screen::final_code(Code::Ok)

@@ -22,7 +22,7 @@ use servemark_cli::{ExploreArgs, ExploreTarget};
 
 use self::progress::ExploreProgress;
 use crate::live_page::RequestedPage;
-use crate::{documents, results_folder, screen};
+use crate::{cluster, documents, results_folder, screen};
 
 /// Explores a server, prints a table and a summary, and writes the results into a folder.
 pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
@@ -31,6 +31,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     let progress = Arc::new(ExploreProgress::new(Arc::clone(&live), args.quiet));
     let mut context = RunContext::new(Arc::clone(&progress) as Arc<dyn RunObserver>);
     context.live = live;
+    context.ranks = cluster::ranks();
     live_page.show_runs(&mut context);
     context.credentials.clone_from(&args.credentials);
     stop_on_signals(context.clone())?;

@@ -145,7 +145,7 @@ fn add_batches(outputs: &mut Outputs, bench: &OneBatch) {
 }
 
 fn add_score(outputs: &mut Outputs, args: &ScoreArgs) {
-    outputs.add_input(&args.run_log);
+    args.run_logs.iter().for_each(|log| outputs.add_input(log));
     if let Some(path) = &args.how.result_file {
         outputs.add_appended("the result", path);
     }

@@ -1,8 +1,8 @@
 //! Scores a completed run again from its log.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use servemark::core::{IfDamaged, LeftOut, RunLogReader};
+use servemark::core::{IfDamaged, LeftOut, RunLog, RunLogReader};
 use servemark::plan::{BenchPlan, Layout, OutputSpec};
 use servemark::{ExitCode, Scores};
 use servemark_cli::{CliError, ScoreArgs};
@@ -11,7 +11,7 @@ use crate::{documents, failures, gates, report, results, screen};
 
 /// Prints the tables of a run log and writes the requested files.
 pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
-    let reader = RunLogReader::open(&args.run_log)?.if_damaged(if_damaged(args.skip_damaged));
+    let reader = open(args.run_log(), args)?;
     let of_run = servemark::scoring_of(reader.header()).unwrap_or_default();
     let folder = evalscope_folder(args, of_run.layouts.first());
     let scoring = args.how.scoring(of_run);
@@ -21,9 +21,8 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
         add_files(&mut output, reader.header().plan.clone(), folder.is_some())?;
     }
     let needs_texts = scoring.print_requests || output.keeps_texts || results::has_texts(&output);
-    let reader = if needs_texts { reader } else { reader.without_texts() };
-    let (log, left_out) = reader.into_log_and_left_out()?;
-    say_left_out(&args.run_log, &left_out);
+    drop(reader);
+    let log = read(args, needs_texts)?;
     failures::note(&log);
     let scores = Scores::of(&log, &scoring);
     if args.json {
@@ -31,7 +30,7 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     } else {
         report::show(&scores, args.is_full())?;
     }
-    let mut unwritten = results::write(&scores, &output, None, Some(&args.run_log));
+    let mut unwritten = results::write(&scores, &output, None, Some(args.run_log()));
     if let Some(folder) = folder {
         unwritten
             .add("--files", results::write_evalscope(&scores, &scores.evalscope(), None, folder));
@@ -46,10 +45,43 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
         let by = &log.header().servemark;
         screen::eprint_line(&format!("The run log has another audit, by servemark {by}: {other}."));
     }
-    let title = args.run_log.display().to_string();
+    let title = args.run_log().display().to_string();
     gates::write(&scores.gate_report(&title), &args.gates)?;
-    unwritten.into_result(Some(&args.run_log))?;
+    unwritten.into_result(Some(args.run_log()))?;
     Ok(scores.gates())
+}
+
+fn open(path: &Path, args: &ScoreArgs) -> anyhow::Result<RunLogReader> {
+    Ok(RunLogReader::open(path)?.if_damaged(if_damaged(args.skip_damaged)))
+}
+
+/// Reads the run log, or merges those of the ranks that shared a run.
+fn read(args: &ScoreArgs, needs_texts: bool) -> anyhow::Result<RunLog> {
+    let read = |path: &PathBuf| -> anyhow::Result<RunLog> {
+        let reader = open(path, args)?;
+        let reader = if needs_texts { reader } else { reader.without_texts() };
+        let (log, left_out) = reader.into_log_and_left_out()?;
+        say_left_out(path, &left_out);
+        Ok(log)
+    };
+    let mut logs = args.run_logs.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    if let [one] = logs.as_slice() {
+        say_part(one);
+        return Ok(logs.remove(0));
+    }
+    let merged = RunLog::merged(logs);
+    merged.map_err(|error| CliError::Peer(format!("argument RUNLOG: {error}")).into())
+}
+
+/// Says that a log has only the part of one rank.
+fn say_part(log: &RunLog) {
+    if let Some(part) = &log.header().rank {
+        let (rank, ranks) = (part.rank, part.ranks);
+        screen::eprint_line(&format!(
+            "warning: this log has the requests of rank {rank} of {ranks}; give the logs of all \
+             ranks to score the whole run"
+        ));
+    }
 }
 
 /// Returns how damaged lines of a run log are handled.
@@ -68,7 +100,7 @@ pub(crate) fn say_left_out(path: &Path, left_out: &LeftOut) {
 /// made the run.
 fn evalscope_folder<'a>(args: &'a ScoreArgs, dialect: Option<&Layout>) -> Option<&'a Path> {
     let is_requested = args.files && dialect == Some(&Layout::Evalscope);
-    args.run_log.parent().filter(|_| is_requested)
+    args.run_log().parent().filter(|_| is_requested)
 }
 
 /// Adds the peers' files that the run was to write.

@@ -3,20 +3,28 @@
 use std::path::PathBuf;
 
 use servemark::core::RunLogError;
-use servemark::{CompareError, ExecuteError, ExitCode, ProcessError, SweepRunError};
-use servemark_cli::{CliError, Invocation};
+use servemark::{CompareError, ExecuteError, ExitCode, ProcessError, RankError, SweepRunError};
+use servemark_cli::{CliError, ClusterArgs, Invocation};
 
-use crate::{failures, outputs, screen};
+use crate::{cluster, failures, outputs, screen};
 
 /// Runs a command and returns its exit code.
-pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCode {
+pub(crate) fn invoked(
+    invocation: Invocation,
+    cluster: Option<&ClusterArgs>,
+    files_read: &[PathBuf],
+) -> ExitCode {
     // Errors of AISBench's command begin with the name of its program, here as in the parser.
     let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
     let dialect = invocation.dialect();
     if invocation.prints_document() {
         screen::print_only_document();
     }
-    let done = outputs::check(&invocation, files_read).and_then(|()| dispatch(invocation));
+    let checked = outputs::check(&invocation, files_read);
+    let done = checked.and_then(|()| match cluster {
+        Some(cluster) => cluster::run(cluster, invocation, dispatch),
+        None => dispatch(invocation),
+    });
     let code = done.unwrap_or_else(|error| {
         let words = dialect.words(&format!("{error:#}"));
         screen::eprint_line(&format!("{speaker}error: {words}"));
@@ -36,6 +44,7 @@ fn dispatch(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
         Invocation::Export(args) => crate::export::export(&args),
         Invocation::Explore(args) => crate::explore::explore(&args),
+        Invocation::Launch(args) => crate::launch::launch(&args),
         Invocation::Noise(runs) => crate::ab::noise(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
@@ -64,7 +73,8 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_process = error.downcast_ref::<ProcessError>().map(ProcessError::exit_code);
     let of_log = error.downcast_ref::<RunLogError>().map(|_| ExitCode::Usage);
     let of_results = error.downcast_ref::<CompareError>().map(CompareError::exit_code);
+    let of_ranks = error.downcast_ref::<RankError>().map(|error| error.code);
     let of_words = error.downcast_ref::<CliError>().map(|_| ExitCode::Usage);
-    let known = [of_run, of_sweep, of_process, of_log, of_results, of_words];
+    let known = [of_run, of_sweep, of_process, of_log, of_results, of_ranks, of_words];
     known.into_iter().flatten().next().unwrap_or(ExitCode::Internal)
 }

@@ -9,7 +9,7 @@ use servemark_hub::HubSettings;
 use servemark_runner::{Stop, StopHandle};
 
 use crate::observer::{Activity, Live, RunEvent, RunObserver};
-use crate::{ExecuteError, Grace, Parts};
+use crate::{ExecuteError, Grace, Parts, RankGroup};
 
 /// Inputs of a run besides its plan.
 #[derive(Clone)]
@@ -33,6 +33,8 @@ pub struct RunContext {
     pub parts: Parts,
     /// Core to which the simulator is pinned on Linux; `None` lets it use any core.
     pub simulator_core: Option<usize>,
+    /// The processes that share the runs; `None` if this one is alone.
+    pub ranks: Option<Arc<dyn RankGroup>>,
 }
 
 impl RunContext {
@@ -48,6 +50,7 @@ impl RunContext {
             cache: None,
             parts: Parts::default(),
             simulator_core: None,
+            ranks: None,
         }
     }
 

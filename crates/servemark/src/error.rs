@@ -12,7 +12,7 @@ use servemark_plan::PlanError;
 use servemark_schedule::ScheduleError;
 use thiserror::Error;
 
-use crate::{ExitCode, OutputError};
+use crate::{ExitCode, OutputError, RankError};
 
 /// Why a run failed.
 #[derive(Debug, Error)]
@@ -163,6 +163,9 @@ pub enum ExecuteError {
         "a run blocks its thread, and this is a thread of an asynchronous runtime: use start()"
     )]
     InsideRuntime,
+    /// The processes that share the run cannot work together.
+    #[error(transparent)]
+    Ranks(#[from] RankError),
     /// The operating system refused a thread, a timer, a runtime or a folder.
     #[error("the operating system refused what a run needs")]
     Machine(#[source] io::Error),
@@ -209,6 +212,7 @@ impl ExecuteError {
             | Self::Schedule(_)
             | Self::RunLog(RunLogError::Taken { .. } | RunLogError::Busy { .. }) => ExitCode::Usage,
             Self::Output(source) => source.exit_code(),
+            Self::Ranks(error) => error.code,
             Self::NotReady(_)
             | Self::NoModelList { .. }
             | Self::NoFirstAnswer { .. }

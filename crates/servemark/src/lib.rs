@@ -163,6 +163,7 @@ mod outputs;
 mod parts;
 mod peer_files;
 mod process;
+mod ranks;
 mod replace;
 mod run;
 mod runtime;
@@ -188,17 +189,18 @@ pub use explore::{
 };
 pub use grace::Grace;
 pub use new_path::{create_new_folder, numbered};
-pub use observer::{Activity, Live, Profiler, RunEvent, RunObserver, Switch};
+pub use observer::{Activity, Live, LiveCounts, Profiler, RunEvent, RunObserver, Switch};
 pub use outputs::{OutputError, Outputs};
 pub use parts::Parts;
 pub use peer_files::{AisbenchSaved, VllmSaved};
 pub use process::{ChildStdout, ProcessError, ServerProcess, is_ready, post_to_server};
+pub use ranks::{LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, host_name};
 pub use replace::{is_replaceable, replace_file};
 #[cfg(feature = "engine")]
 pub use run::check_presence;
 pub use run::{
     BatchLimits, BatchRun, BatchRunner, BatchServer, DryRun, Figures, FiguresSource, Run, RunTask,
-    SentBodies, SentRequests, dry_run, execute, local_faults, start,
+    SentBodies, SentRequests, dry_run, execute, local_faults, rank_log, start,
 };
 pub use score::{Scores, offline_latency, offline_throughput, scoring_of, write_runs};
 pub use search::{SloAnswer, SloSearch, TierAnswer, Trial, TrialVerdict};

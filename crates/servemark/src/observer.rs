@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use servemark_client::ClientError;
 use servemark_core::{EarlyStop, EngineFacts, Phase, Progress, RequestError, RequestRecord};
 use servemark_datasets::{DatasetSpec, SkippedLines, Summary};
@@ -288,6 +289,38 @@ pub struct Live {
     sessions: AtomicU64,
     /// Nanoseconds from the start to the end of each completed request, summed up.
     busy_ns: AtomicU64,
+    /// Counts of the other processes that share the run.
+    elsewhere: Mutex<LiveCounts>,
+}
+
+/// Counts of the requests of a measurement in progress.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+pub struct LiveCounts {
+    /// Number of started requests.
+    pub started: u64,
+    /// Number of completed requests.
+    pub finished: u64,
+    /// Number of failed requests.
+    pub failed: u64,
+    /// Number of completed sessions.
+    pub sessions: u64,
+    /// Nanoseconds in flight of all completed requests together.
+    pub busy_ns: u64,
+}
+
+impl std::ops::Add for LiveCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            started: self.started + other.started,
+            finished: self.finished + other.finished,
+            failed: self.failed + other.failed,
+            sessions: self.sessions + other.sessions,
+            busy_ns: self.busy_ns + other.busy_ns,
+        }
+    }
 }
 
 /// Phase of the program, as far as it matters for termination.
@@ -316,30 +349,52 @@ impl Live {
         *self.activity.lock().unwrap_or_else(PoisonError::into_inner) = activity;
     }
 
+    /// Returns the counts of this process alone.
+    pub fn own_counts(&self) -> LiveCounts {
+        LiveCounts {
+            started: self.started.load(Relaxed),
+            finished: self.finished.load(Relaxed),
+            failed: self.failed.load(Relaxed),
+            sessions: self.sessions.load(Relaxed),
+            busy_ns: self.busy_ns.load(Relaxed),
+        }
+    }
+
+    /// Sets the counts of the other processes that share the run.
+    pub fn set_elsewhere(&self, counts: LiveCounts) {
+        *self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+    }
+
+    /// Returns the counts of all processes that share the run.
+    fn counts(&self) -> LiveCounts {
+        self.own_counts() + *self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the number of completed requests of the measurement.
     pub fn finished(&self) -> u64 {
-        self.finished.load(Relaxed)
+        self.counts().finished
     }
 
     /// Returns the number of failed requests of the measurement.
     pub fn failed(&self) -> u64 {
-        self.failed.load(Relaxed)
+        self.counts().failed
     }
 
     /// Returns the number of completed sessions (conversations or single requests) of this
     /// measurement and earlier ones.
     pub fn sessions(&self) -> u64 {
-        self.sessions.load(Relaxed)
+        self.counts().sessions
     }
 
     /// Returns the number of requests of the measurement in flight.
     pub fn in_flight(&self) -> u64 {
-        self.started.load(Relaxed).saturating_sub(self.finished())
+        let LiveCounts { started, finished, .. } = self.counts();
+        started.saturating_sub(finished)
     }
 
     /// Returns the time in flight of all completed requests of the measurement together.
     pub fn busy(&self) -> Duration {
-        Duration::from_nanos(self.busy_ns.load(Relaxed))
+        Duration::from_nanos(self.counts().busy_ns)
     }
 
     /// Marks the beginning of a measurement, which resets the request counters.
@@ -347,6 +402,7 @@ impl Live {
         for counter in [&self.started, &self.finished, &self.failed, &self.busy_ns] {
             counter.store(0, Relaxed);
         }
+        self.set_elsewhere(LiveCounts::default());
         self.turn_to(Activity::Measuring);
     }
 

@@ -5,6 +5,7 @@
 mod ab;
 mod aisbench;
 mod anatomy;
+mod cluster;
 mod command_lines;
 mod compare;
 mod damaged;

@@ -236,7 +236,7 @@ fn help_and_version_are_no_mistakes() {
 fn a_run_that_is_over_is_scored() {
     let line = "score run.jsonl --layout native --goodput ttft:500 tpot:50 --result-file r.jsonl";
     let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
-    assert_eq!(args.run_log.to_str(), Some("run.jsonl"));
+    assert_eq!(args.run_log().to_str(), Some("run.jsonl"));
     let how = args.how;
     assert_eq!((how.tables.len(), how.slos.len(), how.details), (1, 2, false));
     assert_eq!(how.result_file.unwrap().to_str(), Some("r.jsonl"));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PieceCounts;
+use super::{PieceCounts, RankClock, RankFacts, Ranks};
 use crate::record::is_default;
 use crate::{CountedWork, JsonObject, RequestKey, Stamp};
 
@@ -27,6 +27,13 @@ pub struct Header {
     /// user. Their values are not stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
+    /// Which part of the run this log has, if several processes share the run; the facts are those
+    /// of this part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Box<RankFacts>>,
+    /// The processes that shared the run, if this log was merged from theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
     /// The engine that answered, if this program drove it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineFacts>,
@@ -52,6 +59,8 @@ impl Header {
             host: HostFacts::of_this_machine(),
             facts,
             credentials: Vec::new(),
+            rank: None,
+            ranks: None,
             engine: None,
             server_info: None,
             plan,
@@ -267,6 +276,9 @@ pub struct Footer {
     /// Resources that the client itself used during the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCost>,
+    /// The clock of rank 0 after the measurement, if several processes share the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank_clock: Option<RankClock>,
     /// The audit of the client's influence on its own measurement, as its author wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<serde_json::Value>,

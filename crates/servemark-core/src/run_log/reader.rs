@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::{Footer, Header, Line, RunLog, RunLogError, Telemetry, TelemetryLine, checksum};
+use super::{
+    Footer, Header, Line, RankStart, RunLog, RunLogError, Telemetry, TelemetryLine, checksum,
+};
 use crate::RequestRecord;
 
 /// Reads a run log from its file, one record at a time, in the order in which the requests ended.
@@ -29,6 +31,7 @@ use crate::RequestRecord;
 pub struct RunLogReader {
     lines: Lines,
     header: Header,
+    start: Option<RankStart>,
     footer: Option<Footer>,
     telemetry: Telemetry,
     keeps_texts: bool,
@@ -100,6 +103,7 @@ impl RunLogReader {
         Ok(Self {
             lines,
             header: *header,
+            start: None,
             footer: None,
             telemetry: Telemetry::default(),
             keeps_texts: true,
@@ -151,7 +155,7 @@ impl RunLogReader {
     pub fn into_log_and_left_out(mut self) -> Result<(RunLog, LeftOut), RunLogError> {
         let records = self.by_ref().collect::<Result<_, _>>()?;
         let log = RunLog::new(self.header, records, self.footer);
-        Ok((log.with_telemetry(self.telemetry), self.left_out))
+        Ok((log.with_start(self.start).with_telemetry(self.telemetry), self.left_out))
     }
 
     fn next_record(&mut self) -> Result<Option<RequestRecord>, RunLogError> {
@@ -166,6 +170,7 @@ impl RunLogReader {
                 }
                 Next::Line(Line::Footer(end)) => self.footer = Some(*end),
                 Next::Line(Line::Telemetry(line)) => self.telemetry.add(line),
+                Next::Line(Line::Start(start)) => self.start = Some(start),
                 Next::Line(Line::Header(_)) => {
                     let (path, line) = (self.lines.path.clone(), self.lines.number);
                     return Err(RunLogError::SecondHeader { path, line });

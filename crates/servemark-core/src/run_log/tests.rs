@@ -99,6 +99,39 @@ fn lines_of_telemetry_stand_between_the_requests() {
 }
 
 #[test]
+fn a_log_in_memory_is_written_and_cut_into_lines_as_it_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, copy] = ["run.jsonl", "copy.jsonl"].map(|name| folder.path().join(name));
+    let mut spoken = record(1, Phase::Measure);
+    spoken.text = "ab".to_owned();
+    let footer = Footer { ended: Stamp::from_nanos(9), ..Footer::default() };
+    let clock = RankClock { offset_ns: -5, bound_ns: 2 };
+    let start = RankStart { at: Stamp::from_nanos(3), clock };
+    let mut writer = RunLogWriter::create(&path, &header()).unwrap();
+    writer.append_start(start).unwrap();
+    writer
+        .append_telemetry(&TelemetryLine::Source(TelemetrySource::new(0, "http://server/metrics")))
+        .unwrap();
+    writer
+        .append_telemetry(&TelemetryLine::Sample(TelemetrySample::gap(0, Stamp::ZERO, "refused")))
+        .unwrap();
+    writer.append(&record(0, Phase::Measure)).unwrap();
+    writer.append(&spoken).unwrap();
+    writer.close(&footer).unwrap();
+    let log = RunLog::read(&path).unwrap();
+    assert_eq!(log.start(), Some(start));
+    assert_eq!(log.write(&copy, IfTaken::Refuse).unwrap(), copy);
+    let written = fs::read(&path).unwrap();
+    assert_eq!(fs::read(&copy).unwrap(), written);
+    let lines = |texts| (0..).map_while(|number| log.line(number, texts)).collect::<Vec<_>>();
+    assert_eq!(lines(Texts::Kept).concat(), written);
+    fs::write(&copy, lines(Texts::LeftOut).concat()).unwrap();
+    let short = RunLog::read(&copy).unwrap();
+    assert_eq!(short.records()[1], RequestRecord { text: String::new(), ..spoken });
+    assert_eq!((short.footer(), short.telemetry()), (log.footer(), log.telemetry()));
+}
+
+#[test]
 fn the_texts_can_stay_on_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::file::{self, IfTaken};
-use super::{Footer, Header, Line, RunLogError, TelemetryLine, checksum};
+use super::{Footer, Header, Line, RankStart, RunLogError, TelemetryLine, checksum};
 use crate::RequestRecord;
 
 /// Appends a run's records to its file while the run goes on: finished requests are on disk and
@@ -54,6 +54,11 @@ impl RunLogWriter {
     /// a line that is not whole.
     pub fn append(&mut self, record: &RequestRecord) -> Result<(), RunLogError> {
         self.write(&Line::<(), _, (), ()>::Request(record))
+    }
+
+    /// Appends when the measurement began, for the part of a run that several processes share.
+    pub fn append_start(&mut self, start: RankStart) -> Result<(), RunLogError> {
+        self.write(&Line::<(), (), (), ()>::Start(start))
     }
 
     /// Appends a line about a source, a series or a sample.

@@ -26,7 +26,9 @@ impl ClientLoad {
         let mut verdict = LoadVerdict::Carried;
         // Each pair judges one fact: the milder rule is asked where the stricter one does not
         // apply.
-        let rules: [(Rule, Option<Rule>); 5] = [
+        let rules: [(Rule, Option<Rule>); 7] = [
+            (ranks_missing, None),
+            (rank_limited, None),
             (behind, None),
             (far_late, Some(late)),
             (vacant_gate, Some(half_vacant)),
@@ -48,6 +50,16 @@ impl ClientLoad {
 
 /// A rule that returns its reason if it applies to a run.
 type Rule = fn(&Audit) -> Option<String>;
+
+/// Applies if requests are missing because ranks were lost.
+fn ranks_missing(audit: &Audit) -> Option<String> {
+    audit.ranks.as_ref()?.missing()
+}
+
+/// Applies if one of several ranks did not carry its part of the load.
+fn rank_limited(audit: &Audit) -> Option<String> {
+    audit.ranks.as_ref()?.limited()
+}
 
 fn behind(audit: &Audit) -> Option<String> {
     let sending = &audit.sending;

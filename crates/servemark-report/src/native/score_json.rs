@@ -4,6 +4,7 @@ use std::io;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use servemark_core::Ranks;
 use servemark_metrics::{
     Anatomy, Audit, CacheAudit, Contamination, Cost, CountedTwice, Energy, Judgement, KnownEnough,
     Latency, Limit, Metrics, MlperfResult, Planning, RunSeries, RunVerdict, Series, SeriesGap,
@@ -47,6 +48,7 @@ impl ReportFormat for ScoreJson<'_> {
             series_gaps: gaps,
             counted_twice: CountedTwice::of(report.log),
             audit: report.audit,
+            ranks: report.log.header().ranks.as_ref(),
             score: metrics,
         };
         serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -82,6 +84,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counted_twice: Vec<CountedTwice>,
     audit: &'a Audit,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<&'a Ranks>,
     score: &'a Metrics,
 }
 

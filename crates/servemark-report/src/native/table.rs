@@ -14,6 +14,7 @@ use super::latencies::latencies;
 use super::limits::limits;
 use super::load::{goodput, load, steady};
 use super::output::{accept_length, throughput, tokens};
+use super::ranks::ranks;
 use super::series::{series, write_counts};
 use super::server_work::server_work;
 use super::sessions::sessions;
@@ -89,6 +90,7 @@ impl NativeTable {
         }
         table.part(TablePart::Client);
         audit(&mut table, report.audit);
+        ranks(&mut table, report.log.header().ranks.as_ref(), report.audit);
         write_counts(&mut table, report.log);
         table.part(TablePart::Figures);
         if let Some(goodput) = &metrics.goodput {

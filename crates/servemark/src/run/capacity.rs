@@ -42,6 +42,16 @@ impl PlannedLoad {
         Self::new(rate(plan, load), server::connections(plan), tokens)
     }
 
+    /// Returns the part of the load that one of several processes has.
+    pub(crate) fn of_one_rank(self, ranks: NonZeroUsize) -> Self {
+        let ranks = ranks.get() as f64;
+        Self {
+            requests_per_second: self.requests_per_second / ranks,
+            chunks_per_second: self.chunks_per_second / ranks,
+            connections: self.connections / ranks,
+        }
+    }
+
     /// Estimates the load of requests with `tokens` output tokens each, at `rate` requests per
     /// second, in at most `streams` streams. If `rate` or `streams` is not set, it follows from
     /// the other and from the usual speed of a stream.

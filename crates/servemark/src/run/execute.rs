@@ -11,6 +11,7 @@ use super::measure::measure;
 use super::outcome::Run;
 use super::prepare::{PreparedRun, RunClock};
 use super::provided::ProvidedSystem;
+use super::ranked::{self, RankedRun};
 use super::server::Server;
 use super::system::System;
 use crate::runtime::on_this_thread;
@@ -34,18 +35,38 @@ pub(super) async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, E
     if let Some(fault) = local_faults(plan).into_iter().next() {
         return Err(fault);
     }
-    match &plan.server {
-        ServerSpec::Provided { .. } => run_on::<ProvidedSystem>(plan, context).await,
-        #[cfg(feature = "engine")]
-        ServerSpec::Engine(_) => run_on::<LoadedEngine>(plan, context).await,
-        _ => run_on::<Server>(plan, context).await,
+    match &context.ranks {
+        Some(group) => Box::pin(ranked::run(plan, context, group)).await,
+        None => run_alone(plan, context, RunClock::start(), None).await,
     }
 }
 
-async fn run_on<S: System>(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
-    let clock = RunClock::start();
+/// Executes what this process does of a plan.
+pub(super) async fn run_alone(
+    plan: &BenchPlan,
+    context: &RunContext,
+    clock: RunClock,
+    ranked: Option<&RankedRun>,
+) -> Result<Run, ExecuteError> {
+    match &plan.server {
+        ServerSpec::Provided { .. } => run_on::<ProvidedSystem>(plan, context, clock, ranked).await,
+        #[cfg(feature = "engine")]
+        ServerSpec::Engine(_) => run_on::<LoadedEngine>(plan, context, clock, ranked).await,
+        _ => run_on::<Server>(plan, context, clock, ranked).await,
+    }
+}
+
+async fn run_on<S: System>(
+    plan: &BenchPlan,
+    context: &RunContext,
+    clock: RunClock,
+    ranked: Option<&RankedRun>,
+) -> Result<Run, ExecuteError> {
     let (system, prepared) = S::prepare(plan, context, clock).await?;
-    measure(&system, plan, context, &prepared, clock).await
+    if let Some(ranked) = ranked {
+        ranked.agree(&prepared.load, context).await?;
+    }
+    measure(&system, plan, context, &prepared, clock, ranked).await
 }
 
 /// Size of the load that a plan would send.

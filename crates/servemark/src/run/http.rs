@@ -18,6 +18,7 @@ use super::capacity::{MachineCapacity, PlannedLoad};
 use super::prepare::{Numbering, PreparedRun, RunClock, prepare};
 use super::probes::{Probe, Probes};
 use super::profiler::Profilers;
+use super::ranked::ranks_of;
 use super::run_log_sink::RunLogSink;
 use super::server::{self, Server, WireTransport};
 use super::system::{Job, System};
@@ -77,7 +78,7 @@ impl System for Server {
         let others = [self.is_simulated(), job.plan.load.precise_send];
         let cores = cores.saturating_sub(others.into_iter().map(usize::from).sum());
         let cores = NonZeroUsize::new(cores).unwrap_or(NonZeroUsize::MIN);
-        job.plan.load.shards(job.load().sessions.len(), cores)
+        job.plan.load.shards_of(job.share(), job.load().sessions.len(), cores)
     }
 
     fn shard_factory(
@@ -110,7 +111,8 @@ impl System for Server {
             warm_up::warm_up(self, job, runner, transport).await?;
             job.context.emit(&RunEvent::Starting);
             profilers.start().await;
-            EarlyConnections::of(job).open(transport, Share::first_of(self.shards(job))).await;
+            let first = job.share().first_among(self.shards(job));
+            EarlyConnections::of(job).open(transport, first).await;
             Ok(())
         };
         job.context.unless_stopped(ready).await?;
@@ -230,7 +232,7 @@ fn wire(job: &Job<'_>) -> Result<WireBackend, ExecuteError> {
 
 /// Warns if the plan needs too much of this machine's capacity for an accurate measurement.
 fn warn(job: &Job<'_>, shards: NonZeroUsize) {
-    let planned = PlannedLoad::of(job.plan, job.load());
+    let planned = PlannedLoad::of(job.plan, job.load()).of_one_rank(ranks_of(job.context));
     if let Some(warning) = MachineCapacity::of(job.context, shards).warning(&planned) {
         job.context.emit(&RunEvent::Strained { warning: &warning });
     }

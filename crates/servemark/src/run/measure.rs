@@ -11,6 +11,7 @@ use super::draw::Load;
 use super::finish;
 use super::outcome::Run;
 use super::prepare::{PreparedRun, RunClock};
+use super::ranked::{self, RankedRun};
 use super::run_log_sink::{ClosedRunLog, MemoryLimits, RunLogSink};
 use super::system::{Job, System};
 use super::until::{RunStop, Watcher};
@@ -24,10 +25,14 @@ pub(crate) async fn measure<S: System>(
     context: &RunContext,
     prepared: &PreparedRun,
     clock: RunClock,
+    ranked: Option<&RankedRun>,
 ) -> Result<Run, ExecuteError> {
-    let stop = RunStop::of(plan, context);
-    let job = Job { plan, context, clock, prepared, stop: stop.signal() };
-    let header = system.header(&job).await?;
+    let stop = RunStop::of(plan, context, ranked.map(RankedRun::early));
+    let job = Job { plan, context, clock, prepared, stop: stop.signal(), ranked };
+    let mut header = system.header(&job).await?;
+    if let Some(ranked) = ranked {
+        ranked.describe(&mut header, &prepared.load);
+    }
     let watcher = Watcher::of(plan, &prepared.load, &header.facts, &stop);
     let limits = MemoryLimits::of(plan);
     let sink = RunLogSink::open(&plan.output, header, context, limits, watcher)?;
@@ -68,21 +73,32 @@ impl Job<'_> {
         let (requests, shards) = (self.load().measured(&self.plan.load), system.shards(self));
         context.emit(&RunEvent::Measuring { requests, shards });
         context.live.begin_measurement();
+        let barrier = self.ranked.map(|ranked| ranked.barrier(self.stop.clone(), sink.starts()));
         let fleet = Fleet::new(&runner, shards);
+        let fleet = match &barrier {
+            Some(barrier) => fleet.with_barrier(barrier),
+            None => fleet,
+        };
         let enlist = system.shard_factory(self, &transport);
         let measuring = fleet.measure(&transport, sessions, schedule, enlist);
         let measured = system.run_beside(self, &transport, measuring).await;
         let ended = clock.now();
         context.live.end_measurement();
         context.emit(&RunEvent::Measured);
+        drop(barrier);
+        let rank_clock = match self.ranked.filter(|_| measured.is_ok()) {
+            Some(ranked) => ranked.drained().await,
+            None => None,
+        };
         let mut footer = system.end(self, helpers, &transport).await;
         let runner::Measured { cost, lost, started: began, .. } =
-            measured.map_err(ExecuteError::Machine)?;
+            measured.map_err(ranked::not_started)?;
         for share in &lost {
             context.emit(&RunEvent::ShardLost { shard: share.shard() });
         }
         footer.began = Some(began);
         footer.ended = ended;
+        footer.rank_clock = rank_clock;
         footer.client = Some(cost);
         footer.interrupted |= context.stop.signal().is(Stop::Drain) || !lost.is_empty();
         if !footer.interrupted {

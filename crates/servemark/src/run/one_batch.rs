@@ -131,7 +131,7 @@ impl BatchRunner {
         plan.control.profile = traces.as_ref().zip(case.profile.as_ref()).map(profiler);
         let (names, tokenizer) = (self.names.clone(), Arc::clone(&self.tokenizer));
         let prepared = PreparedRun { names, tokenizer, load };
-        let run = measure(&self.server, &plan, &self.context, &prepared, self.clock).await?;
+        let run = measure(&self.server, &plan, &self.context, &prepared, self.clock, None).await?;
         Ok(BatchRun { run, traces })
     }
 

@@ -54,7 +54,7 @@ impl System for ProvidedSystem {
 
     fn shards(&self, job: &Job<'_>) -> NonZeroUsize {
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        job.plan.load.shards(job.load().sessions.len(), cores)
+        job.plan.load.shards_of(job.share(), job.load().sessions.len(), cores)
     }
 
     fn shard_factory(

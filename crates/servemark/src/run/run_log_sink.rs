@@ -10,7 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use servemark_core::{
-    EarlyStop, Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogReader,
+    EarlyStop, Footer, Header, Phase, RankStart, RequestRecord, RunLog, RunLogError, RunLogReader,
     RunLogWriter, Telemetry, TelemetryLine,
 };
 use servemark_metrics::Audit;
@@ -32,6 +32,9 @@ pub(crate) struct RunLogSink {
     path: Option<PathBuf>,
 }
 
+/// Sends the start of a run that several processes share to its log.
+pub(crate) type StartSender = Box<dyn Fn(RankStart) + Send + Sync>;
+
 /// Memory limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryLimits {
@@ -45,10 +48,7 @@ pub(crate) struct MemoryLimits {
 impl MemoryLimits {
     /// Returns the limits for a plan. If the plan prints or saves texts, all are kept.
     pub(crate) fn of(plan: &BenchPlan) -> Self {
-        let output = &plan.output;
-        let details = output.details || output.vllm.as_ref().is_some_and(|files| files.details);
-        let shows_texts = plan.scoring.print_requests || details || output.keeps_texts;
-        Self::with_texts(if shows_texts { usize::MAX } else { MOST_TEXT })
+        Self::with_texts(if plan.shows_texts() { usize::MAX } else { MOST_TEXT })
     }
 
     /// Returns the default limits, with `texts` bytes for texts.
@@ -60,12 +60,14 @@ impl MemoryLimits {
 /// A message to the writer thread.
 #[expect(clippy::large_enum_variant, reason = "almost every entry is a record")]
 enum Entry {
+    Start(RankStart),
     Record(RequestRecord),
     Telemetry(TelemetryLine),
 }
 
 /// State of the writer thread.
 struct WriterState {
+    start: Option<RankStart>,
     telemetry: Telemetry,
     records: Vec<RequestRecord>,
     texts_left: Range<usize>,
@@ -93,6 +95,7 @@ pub(crate) struct Closing {
     header: Header,
     /// Records in the order in which their requests ended.
     pub(crate) records: Vec<RequestRecord>,
+    start: Option<RankStart>,
     telemetry: Telemetry,
     /// Indices of the records whose texts are only on disk.
     pub(crate) texts_left: Range<usize>,
@@ -122,6 +125,7 @@ impl RunLogSink {
         let texts =
             if path.as_deref().is_some_and(Path::is_file) { room.texts } else { usize::MAX };
         let state = WriterState {
+            start: None,
             telemetry: Telemetry::default(),
             records: Vec::new(),
             texts_left: 0..0,
@@ -152,14 +156,21 @@ impl RunLogSink {
         Arc::new(move |line| drop(tx.send(Entry::Telemetry(line))))
     }
 
+    /// Returns a function that sends the start of a run that several processes share.
+    pub(crate) fn starts(&self) -> StartSender {
+        let tx = self.sender.tx.clone();
+        // Sending fails only if the writer thread panicked, which `close` reports.
+        Box::new(move |start| drop(tx.send(Entry::Start(start))))
+    }
+
     /// Waits until all records are stored. Every observer must have been dropped.
     pub(crate) fn close(self) -> Closing {
         drop(self.sender);
         let state = self.writer_thread.join().expect("the writer thread does not panic");
-        let WriterState { telemetry, records, texts_left, file, watcher, .. } = state;
+        let WriterState { start, telemetry, records, texts_left, file, watcher, .. } = state;
         let early_stop = watcher.and_then(|watcher| watcher.early_stop());
         let (header, path) = (self.header, self.path);
-        Closing { header, records, telemetry, texts_left, file, path, early_stop }
+        Closing { header, records, start, telemetry, texts_left, file, path, early_stop }
     }
 }
 
@@ -180,7 +191,7 @@ impl Closing {
     /// Adds the footer with the audit.
     pub(crate) fn finish(self, footer: Footer) -> ClosedRunLog {
         let log = RunLog::new(self.header, self.records, Some(footer));
-        let log = log.with_telemetry(self.telemetry);
+        let log = log.with_start(self.start).with_telemetry(self.telemetry);
         let audit = Audit::of(&log);
         let log = log.with_audit(serde_json::to_value(&audit).expect("an audit is plain JSON"));
         let closed = match self.file.zip(log.footer()) {
@@ -203,6 +214,7 @@ fn write_records(rx: &Receiver<Entry>, backlog: &Backlog, mut state: WriterState
             match entry {
                 Entry::Record(record) => state.add(record, backlog),
                 Entry::Telemetry(line) => state.add_telemetry(line),
+                Entry::Start(start) => state.add_start(start),
             }
         }
         if let Some(watcher) = &mut state.watcher {
@@ -236,6 +248,11 @@ impl WriterState {
         }
         record.compact();
         self.records.push(record);
+    }
+
+    fn add_start(&mut self, start: RankStart) {
+        self.write(|writer| writer.append_start(start));
+        self.start = Some(start);
     }
 
     fn add_telemetry(&mut self, line: TelemetryLine) {

@@ -10,6 +10,7 @@ use servemark_mock::{MockError, MockServer, MockSpec};
 use servemark_plan::{BenchPlan, ServerSpec};
 
 use super::affinity;
+use super::ranked::part_of;
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
 
@@ -33,7 +34,7 @@ impl Server {
         clock: MonotonicClock,
     ) -> Result<Self, ExecuteError> {
         raise_nofile().map_err(ExecuteError::Target)?;
-        check_capacity(plan)?;
+        check_capacity(plan, context)?;
         let simulator = match &plan.server {
             ServerSpec::Simulated(spec) => Some(simulator(spec, context)?),
             _ => None,
@@ -118,10 +119,10 @@ fn simulator(spec: &MockSpec, context: &RunContext) -> Result<MockServer, MockEr
     }
 }
 
-fn check_capacity(plan: &BenchPlan) -> Result<(), ExecuteError> {
+fn check_capacity(plan: &BenchPlan, context: &RunContext) -> Result<(), ExecuteError> {
     // The simulator's ends of the connections use file descriptors of this process, too.
     let ends = if matches!(plan.server, ServerSpec::Simulated(_)) { 2 } else { 1 };
-    let needed = connections(plan).unwrap_or(0) as u64 * ends;
+    let needed = part_of(context, connections(plan).unwrap_or(0)) as u64 * ends;
     Capacity::measure().check(needed).map_err(ExecuteError::Target)
 }
 

@@ -12,6 +12,7 @@ use servemark_runner::{LoadSpec, Runner, Share, StopSignal};
 use super::SentRequests;
 use super::draw::Load;
 use super::prepare::{PreparedRun, RunClock};
+use super::ranked::RankedRun;
 use super::run_log_sink::RunLogSink;
 use crate::{ExecuteError, RunContext};
 
@@ -116,11 +117,18 @@ pub(crate) struct Job<'a> {
     pub(crate) prepared: &'a PreparedRun,
     /// Signal that stops the run.
     pub(crate) stop: StopSignal,
+    /// This process's part in the run, if it shares the run with others.
+    pub(crate) ranked: Option<&'a RankedRun>,
 }
 
 impl<'a> Job<'a> {
     pub(crate) fn load(&self) -> &'a Load {
         &self.prepared.load
+    }
+
+    /// Returns the part of the sessions that belongs to this process.
+    pub(crate) fn share(&self) -> Share {
+        self.ranked.map_or(Share::WHOLE, RankedRun::share)
     }
 
     /// Creates a runner of a load with the job's clock and stop signal.
@@ -130,6 +138,6 @@ impl<'a> Job<'a> {
         sink: &RunLogSink,
     ) -> Result<Runner<SystemPacer>, ExecuteError> {
         let pacer = SystemPacer::new(self.clock.clock).map_err(ExecuteError::Machine)?;
-        Ok(Runner::new(pacer, load, sink.observer(), self.stop.clone()))
+        Ok(Runner::of_share(pacer, load, self.share(), sink.observer(), self.stop.clone()))
     }
 }

@@ -41,7 +41,7 @@ pub fn start(plan: BenchPlan, mut context: RunContext) -> RunTask {
     let work = move || {
         let run = on_this_thread(async {
             let relay = relay(users, own);
-            let run = run(&plan, &context).await;
+            let run = Box::pin(run(&plan, &context)).await;
             relay.abort();
             run
         });

@@ -1,0 +1,659 @@
+//! Rank 0: has the plan, sets the start and gathers the results.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use servemark::core::{Clock, MonotonicClock, RankClock, RankStart, Stamp, unix_now};
+use servemark::runner::{Stop, StopHandle};
+use servemark::{
+    ExitCode, Live, LiveCounts, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun,
+    Run,
+};
+use tokio::sync::oneshot;
+use tokio::time::MissedTickBehavior;
+
+use crate::coordinator::{Coordinator, CoordinatorError, Message, Subscription};
+use crate::error::{no_connection, no_thread, silent, thread_died, unlike};
+use crate::gather;
+use crate::message::{
+    Bulletin, Digest, JoinReply, Joining, PlanReply, RankStage, Report, RunStage, ToLead, decode,
+    encode,
+};
+use crate::pause::pause;
+use crate::seat::Seat;
+use crate::stops::{announce_stops, level, raise};
+use crate::subject::Subjects;
+use crate::thread::{MessageThread, Shared};
+
+/// Settings of rank 0.
+pub struct LeadSpec {
+    /// Name of the group, which distinguishes it from others that use the same coordinator.
+    pub name: String,
+    /// Number of ranks.
+    pub ranks: NonZeroUsize,
+    /// Name of this machine.
+    pub host: String,
+    /// What is gathered from the other ranks.
+    pub gather: Gather,
+    /// Time to wait until every rank has joined.
+    pub patience: Duration,
+    /// Receives what happens to the ranks.
+    pub on_event: Box<dyn Fn(RankEvent) + Send + Sync>,
+}
+
+impl fmt::Debug for LeadSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeadSpec").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What is gathered from the other ranks.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Gather {
+    /// Everything that a report needs. The texts of the answers stay in the rank's own log, unless
+    /// the plan writes them somewhere.
+    #[default]
+    Records,
+    /// The whole logs, which are kept beside the merged one.
+    Logs,
+}
+
+/// Something that happened to a rank.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum RankEvent {
+    /// A rank has joined.
+    Joined {
+        /// The rank.
+        rank: usize,
+        /// Name of its machine.
+        host: String,
+        /// Number of ranks that have joined, this one included.
+        joined: usize,
+    },
+    /// A process that asked to take part was refused.
+    Refused {
+        /// The reason.
+        reason: String,
+    },
+    /// A rank was lost.
+    Lost {
+        /// The rank.
+        rank: usize,
+        /// The reason.
+        reason: String,
+    },
+    /// A rank that was lost is there again.
+    Returned {
+        /// The rank.
+        rank: usize,
+    },
+    /// The measurement of all ranks is over, and their results are gathered.
+    Gathering {
+        /// Number of ranks.
+        ranks: usize,
+    },
+}
+
+/// Rank 0 of a group.
+#[derive(Debug)]
+pub struct LeadGroup {
+    inner: Arc<Lead>,
+    thread: Mutex<Option<MessageThread>>,
+}
+
+/// What the thread of messages and the runs share.
+pub(crate) struct Lead {
+    pub(crate) coordinator: Arc<dyn Coordinator>,
+    pub(crate) subjects: Subjects,
+    pub(crate) clock: MonotonicClock,
+    pub(crate) gather: Gather,
+    place: RankPlace,
+    name: String,
+    on_event: Box<dyn Fn(RankEvent) + Send + Sync>,
+    pub(crate) state: Shared<LeadState>,
+}
+
+impl fmt::Debug for Lead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lead").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// The state of a group, as rank 0 sees it.
+#[derive(Debug)]
+pub(crate) struct LeadState {
+    /// The ranks from 1 on.
+    pub(crate) seats: Vec<Seat>,
+    bulletin: Bulletin,
+    plan: Option<PlanReply>,
+    load: Option<Digest>,
+    run: Option<RunHandles>,
+    started: Option<Stamp>,
+    lost_any: bool,
+}
+
+impl LeadState {
+    /// Returns the number of the run in progress.
+    pub(crate) fn run_number(&self) -> u64 {
+        self.bulletin.run
+    }
+}
+
+/// Counters and stop handles of the run in progress.
+#[derive(Debug)]
+struct RunHandles {
+    live: Arc<Live>,
+    stop: StopHandle,
+    early: StopHandle,
+}
+
+impl LeadGroup {
+    /// Becomes rank 0 and waits until every other rank has joined. Blocks the calling thread.
+    pub fn open(coordinator: Arc<dyn Coordinator>, spec: LeadSpec) -> Result<Self, RankError> {
+        let LeadSpec { name, ranks, host, gather, patience, on_event } = spec;
+        let clock = MonotonicClock::start();
+        let seats = (1..ranks.get()).map(Seat::empty).collect();
+        let bulletin = Bulletin { instance: instance(), ..Bulletin::default() };
+        let state = LeadState {
+            seats,
+            bulletin,
+            plan: None,
+            load: None,
+            run: None,
+            started: None,
+            lost_any: false,
+        };
+        let inner = Arc::new(Lead {
+            coordinator,
+            subjects: Subjects::of(&name),
+            clock,
+            gather,
+            place: RankPlace { rank: 0, ranks, host },
+            name,
+            on_event,
+            state: Shared::new(state),
+        });
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let lead = Arc::clone(&inner);
+        let work = move |end| async move {
+            match lead.listen().await {
+                Ok(listening) => {
+                    let joining = tokio::time::timeout(patience, lead.all_joined());
+                    let handling = lead.handle(listening, end);
+                    let report = async {
+                        // The receiver waits for exactly this.
+                        let _ = ready.send(match joining.await {
+                            Ok(()) => Ok(()),
+                            Err(_) => Err(lead.missing(patience)),
+                        });
+                    };
+                    tokio::join!(handling, report);
+                }
+                Err(error) => drop(ready.send(Err(error))),
+            }
+        };
+        let thread = MessageThread::start(work).map_err(|error| no_thread(&error))?;
+        is_ready.recv().map_err(|_| thread_died())??;
+        Ok(Self { inner, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Tells the other ranks that there will be no further run.
+    pub fn close(&self) {
+        drop(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Returns whether a rank was lost in any run so far.
+    pub fn lost_any(&self) -> bool {
+        self.inner.state.read(|state| state.lost_any)
+    }
+}
+
+/// Returns a number that identifies a process.
+pub(crate) fn instance() -> u64 {
+    let nanos = u64::try_from(unix_now().as_nanos()).unwrap_or_default();
+    nanos ^ u64::from(std::process::id()).rotate_left(40)
+}
+
+/// The subscriptions of rank 0.
+struct Listening {
+    requests: Subscription,
+    clock: Subscription,
+}
+
+impl Lead {
+    /// Subscribes to what the other ranks send, unless another process does already.
+    async fn listen(&self) -> Result<Listening, RankError> {
+        let payload = encode(&ToLead::AreYouThere);
+        let other = self.coordinator.request(self.subjects.lead(), payload, OTHER_LEAD).await;
+        match other {
+            Ok(_) => {
+                let name = &self.name;
+                return Err(RankError::new(
+                    format!(
+                        "another rank 0 of the group {name} uses this coordinator: end it, or give \
+                         this group a name of its own, as in nats://HOST:PORT/NAME"
+                    ),
+                    ExitCode::Usage,
+                ));
+            }
+            Err(CoordinatorError::Connection(reason)) => return Err(no_connection(&reason)),
+            Err(_) => {}
+        }
+        let subscribe = |subject| async {
+            let subscription = self.coordinator.subscribe(subject).await;
+            subscription.map_err(|error| no_connection(&error.to_string()))
+        };
+        let requests = subscribe(self.subjects.lead()).await?;
+        let clock = subscribe(self.subjects.clock()).await?;
+        Ok(Listening { requests, clock })
+    }
+
+    async fn all_joined(&self) {
+        let is_full = |state: &LeadState| state.seats.iter().all(|seat| seat.joined.is_some());
+        self.state.until(|state| is_full(state).then_some(())).await;
+    }
+
+    /// Returns the error of ranks that have not joined in time.
+    fn missing(&self, patience: Duration) -> RankError {
+        let missing: Vec<String> = self.state.read(|state| {
+            let absent = state.seats.iter().filter(|seat| seat.joined.is_none());
+            absent.map(|seat| seat.rank.to_string()).collect()
+        });
+        let (ranks, seconds) = (self.place.ranks, patience.as_secs());
+        let (noun, verb) = if missing.len() == 1 { ("rank", "has") } else { ("ranks", "have") };
+        RankError::new(
+            format!(
+                "{noun} {} of {ranks} {verb} not joined within {seconds} s: start every rank from \
+                 0 to {} with the same --coordinator and --world",
+                missing.join(", "),
+                ranks.get() - 1
+            ),
+            ExitCode::NotReady,
+        )
+    }
+
+    /// Handles messages until the group is closed.
+    async fn handle(&self, listening: Listening, mut end: oneshot::Receiver<()>) {
+        let Listening { mut requests, mut clock } = listening;
+        let answer_clock = async {
+            while let Some(question) = clock.next().await {
+                let now = self.clock.now().as_nanos().to_le_bytes();
+                question.reply(Bytes::copy_from_slice(&now)).await;
+            }
+        };
+        let handle_requests = async {
+            while let Some(message) = requests.next().await {
+                self.on_message(message).await;
+            }
+        };
+        let publish = async {
+            let mut beat = tokio::time::interval(BEAT);
+            beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    _ = beat.tick() => self.find_lost(),
+                    () = self.state.announced() => {}
+                }
+                self.publish().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = &mut end => {}
+            () = publish => {}
+            () = async { tokio::join!(answer_clock, handle_requests); std::future::pending().await } => {}
+        }
+        self.state.change(|state| state.bulletin.closed = true);
+        for _ in 0..CLOSINGS {
+            self.publish().await;
+            pause(CLOSING_GAP).await;
+        }
+    }
+
+    async fn publish(&self) {
+        let bulletin = self.state.change(|state| {
+            if let Some(run) = &state.run {
+                let stop = level(run.stop.level());
+                state.bulletin.stop = stop;
+                state.bulletin.early = run.early.level() >= Stop::Drain;
+                let counts = state.seats.iter().map(|seat| seat.report.counts);
+                run.live.set_elsewhere(counts.fold(LiveCounts::default(), |sum, more| sum + more));
+            }
+            state.bulletin.number += 1;
+            state.bulletin.clone()
+        });
+        // The next bulletin makes good for a lost one.
+        let _ = self.coordinator.publish(self.subjects.all(), encode(&bulletin)).await;
+    }
+
+    async fn on_message(&self, message: Message) {
+        match decode(&message.payload) {
+            Some(ToLead::Join(joining)) => {
+                let reply = self.on_join(joining);
+                message.reply(encode(&reply)).await;
+            }
+            Some(ToLead::Plan { run }) => {
+                let plan = self
+                    .state
+                    .read(|state| state.plan.clone().filter(|_| state.bulletin.run == run));
+                if let Some(plan) = plan {
+                    message.reply(encode(&plan)).await;
+                }
+            }
+            Some(ToLead::Report(report)) => self.on_report(report),
+            Some(ToLead::AreYouThere) => message.reply(Bytes::from_static(b"yes")).await,
+            None => {}
+        }
+    }
+
+    fn on_join(&self, joining: Joining) -> JoinReply {
+        let refusal = self.refusal(&joining);
+        if let Some(reason) = refusal {
+            (self.on_event)(RankEvent::Refused { reason: reason.clone() });
+            return JoinReply::Refused { reason };
+        }
+        let now = self.clock.now();
+        let (rank, host) = (joining.rank, joining.host.clone());
+        let joined = self.state.announce(|state| {
+            let seat = &mut state.seats[rank - 1];
+            let is_new =
+                seat.joined.as_ref().is_none_or(|before| before.instance != joining.instance);
+            if is_new {
+                *seat = Seat { joined: Some(joining), seen: now, ..Seat::empty(rank) };
+            }
+            let joined = state.seats.iter().filter(|seat| seat.joined.is_some()).count() + 1;
+            is_new.then_some(joined)
+        });
+        if let Some(joined) = joined {
+            (self.on_event)(RankEvent::Joined { rank, host, joined });
+        }
+        JoinReply::Joined
+    }
+
+    /// Returns why a process may not take part, if it may not.
+    fn refusal(&self, joining: &Joining) -> Option<String> {
+        let Joining { rank, ranks, version, host, instance, .. } = joining;
+        let (own_ranks, own_version) = (self.place.ranks.get(), env!("CARGO_PKG_VERSION"));
+        if *version != own_version {
+            return Some(format!(
+                "rank {rank} ({host}) is servemark {version} and rank 0 is {own_version}: use one \
+                 version"
+            ));
+        }
+        if *ranks != own_ranks {
+            return Some(format!(
+                "rank {rank} ({host}) was started for {ranks} ranks and rank 0 for {own_ranks}: \
+                 give each the same --world"
+            ));
+        }
+        if *rank == 0 || *rank >= own_ranks {
+            return Some(format!(
+                "a second process ({host}) is rank {rank} of {own_ranks}: give each process a rank \
+                 of its own, from 0 to {}",
+                own_ranks - 1
+            ));
+        }
+        self.state.read(|state| {
+            let seat = &state.seats[rank - 1];
+            let before = seat.joined.as_ref().filter(|before| before.instance != *instance)?;
+            let is_running = !matches!(state.bulletin.stage, RunStage::Idle);
+            (seat.lost.is_none() || is_running).then(|| {
+                format!(
+                    "rank {rank} was taken by a process on {} when another on {host} asked for it: \
+                     give each process a rank of its own",
+                    before.host
+                )
+            })
+        })
+    }
+
+    fn on_report(&self, report: Report) {
+        let now = self.clock.now();
+        let Some(place) = report.rank.checked_sub(1) else { return };
+        let rank = report.rank;
+        let (is_back, stops) = self.state.change(|state| {
+            let Some(seat) = state.seats.get_mut(place) else { return (false, 0) };
+            let is_known =
+                seat.joined.as_ref().is_some_and(|known| known.instance == report.instance);
+            if !is_known {
+                return (false, 0);
+            }
+            seat.seen = now;
+            let has_failed = matches!(report.stage, RankStage::Failed { .. });
+            let is_back = !has_failed && seat.lost.take().is_some();
+            let stops = if report.run == state.bulletin.run { report.stop } else { 0 };
+            seat.report = report;
+            (is_back, stops)
+        });
+        if is_back {
+            (self.on_event)(RankEvent::Returned { rank });
+        }
+        // A stop of one rank is a stop of all.
+        self.state.read(|state| {
+            if let Some(run) = &state.run {
+                raise(&run.stop, stops);
+            }
+        });
+    }
+
+    /// Finds ranks that have not been heard of for too long, or that failed in the run.
+    fn find_lost(&self) {
+        let now = self.clock.now();
+        let lost = self.state.change(|state| {
+            let run = state.bulletin.run;
+            let (started, is_running) = (state.started, state.run.is_some());
+            let mut lost = Vec::new();
+            for seat in &mut state.seats {
+                let silence = now.since(seat.seen);
+                let reason = match seat.stage(run) {
+                    RankStage::Failed { reason } => Some(reason.clone()),
+                    _ if silence > LOST_AFTER => Some(silent(seat.seen, started)),
+                    _ => None,
+                };
+                if let Some(reason) = reason
+                    && seat.joined.is_some()
+                    && seat.lost.is_none()
+                    && is_running
+                {
+                    seat.lost = Some(reason.clone());
+                    lost.push(RankEvent::Lost { rank: seat.rank, reason });
+                }
+            }
+            lost
+        });
+        for event in lost {
+            (self.on_event)(event);
+        }
+    }
+
+    /// Sets that the run does not take place, and returns the error.
+    fn give_up(&self, message: String, code: ExitCode) -> RankError {
+        self.abandon(&message);
+        RankError::new(message, code)
+    }
+
+    fn abandon(&self, reason: &str) {
+        self.state.announce(|state| {
+            state.bulletin.stage = RunStage::Abandoned { reason: reason.to_owned() };
+            state.run = None;
+        });
+    }
+
+    /// Returns why the run cannot start, or `None` while ranks are still preparing.
+    fn obstacle(state: &LeadState) -> Option<Result<(), (String, ExitCode)>> {
+        let run = state.bulletin.run;
+        for seat in &state.seats {
+            if let RankStage::Failed { reason } = seat.stage(run) {
+                let message = format!("{} cannot take part: {reason}", seat.name());
+                return Some(Err((message, ExitCode::NotReady)));
+            }
+            if let Some(reason) = &seat.lost {
+                let message = format!("{} was lost before the start: {reason}", seat.name());
+                return Some(Err((message, ExitCode::NotReady)));
+            }
+            let drawn = seat.report.load.as_ref().filter(|_| seat.report.run == run);
+            if let Some((theirs, ours)) = drawn.zip(state.load.as_ref())
+                && theirs != ours
+            {
+                return Some(Err((unlike(&seat.name(), theirs, ours), ExitCode::Usage)));
+            }
+        }
+        let is_ready = |seat: &Seat| *seat.stage(run) == RankStage::Ready;
+        state.seats.iter().all(is_ready).then_some(Ok(()))
+    }
+}
+
+impl RankGroup for LeadGroup {
+    fn place(&self) -> RankPlace {
+        self.inner.place.clone()
+    }
+
+    fn begin(&self, run: RankRun) -> RankFuture<'_, String> {
+        let lead = Arc::clone(&self.inner);
+        Box::pin(async move {
+            let RankRun { plan, clock, live, stop, early } = run;
+            let name = format!("{}-{:016x}", lead.name, instance());
+            let clock_started = lead.clock.stamp(clock.instant(Stamp::ZERO));
+            let reply = PlanReply {
+                name: name.clone(),
+                plan: plan.to_json(),
+                clock_started_ns: clock_started.as_nanos(),
+                gathers_logs: lead.gather == Gather::Logs,
+            };
+            lead.state.announce(|state| {
+                state.bulletin.run += 1;
+                state.bulletin.stage = RunStage::Preparing;
+                state.bulletin.stop = 0;
+                state.bulletin.early = false;
+                state.plan = Some(reply);
+                state.load = None;
+                state.started = None;
+                state.run = Some(RunHandles { live, stop, early });
+            });
+            Ok(name)
+        })
+    }
+
+    fn agree(&self, load: LoadDigest) -> RankFuture<'_, ()> {
+        self.inner.state.announce(|state| state.load = Some(load.into()));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn start(&self) -> RankFuture<'_, RankStart> {
+        let lead = Arc::clone(&self.inner);
+        Box::pin(async move {
+            let ready = lead.state.until(Lead::obstacle).await;
+            ready.map_err(|(message, code)| lead.give_up(message, code))?;
+            let start = lead.clock.now() + NOTICE;
+            let clock_started = lead.state.announce(|state| {
+                state.bulletin.stage = RunStage::Start { at_ns: start.as_nanos() };
+                state.started = Some(start);
+                state.plan.as_ref().map_or(0, |plan| plan.clock_started_ns)
+            });
+            // A lost bulletin must not make a rank late: the start is published more often than
+            // anything else.
+            for _ in 0..ANNOUNCEMENTS {
+                pause(ANNOUNCEMENT_GAP).await;
+                lead.state.announce(|_| ());
+            }
+            let at = Stamp::from_nanos(start.as_nanos().saturating_sub(clock_started));
+            Ok(RankStart { at, clock: RankClock::default() })
+        })
+    }
+
+    fn drained(&self) -> RankFuture<'_, Option<RankClock>> {
+        let lead = Arc::clone(&self.inner);
+        Box::pin(async move {
+            let handles = lead
+                .state
+                .read(|state| state.run.as_ref().map(|run| [run.stop.clone(), run.early.clone()]));
+            let all_over = lead.state.until(|state| {
+                let run = state.bulletin.run;
+                state.seats.iter().all(|seat| seat.is_over(run)).then_some(())
+            });
+            match handles {
+                Some(handles) => {
+                    // What stopped this rank, or stops it now, stops the others.
+                    lead.state.announce(|_| ());
+                    tokio::select! {
+                        () = all_over => {}
+                        () = announce_stops(&lead.state, handles) => {}
+                    }
+                }
+                None => all_over.await,
+            }
+            Ok(None)
+        })
+    }
+
+    fn gather(&self, run: Run) -> RankFuture<'_, Run> {
+        let lead = Arc::clone(&self.inner);
+        Box::pin(async move {
+            let ranks = lead.place.ranks.get();
+            if ranks > 1 {
+                (lead.on_event)(RankEvent::Gathering { ranks });
+            }
+            let gathered = gather::gather(&lead, run).await;
+            lead.state.announce(|state| {
+                state.bulletin.stage = RunStage::Idle;
+                state.run = None;
+            });
+            gathered
+        })
+    }
+
+    fn abandon(&self, reason: String) -> RankFuture<'_, ()> {
+        self.inner.abandon(&reason);
+        Box::pin(async { Ok(()) })
+    }
+}
+
+impl Lead {
+    /// Returns the plan of the run in progress.
+    pub(crate) fn plan(&self) -> Option<serde_json::Value> {
+        self.state.read(|state| state.plan.as_ref().map(|reply| reply.plan.clone()))
+    }
+
+    /// Returns the number of the run in progress.
+    pub(crate) fn run(&self) -> u64 {
+        self.state.read(LeadState::run_number)
+    }
+
+    /// Counts a rank whose results could not be gathered as lost.
+    pub(crate) fn lose(&self, rank: usize, reason: &str) {
+        let is_new = self.state.change(|state| {
+            state.lost_any = true;
+            let seat = &mut state.seats[rank - 1];
+            let is_new = seat.lost.is_none();
+            seat.lost.get_or_insert_with(|| reason.to_owned());
+            is_new
+        });
+        if is_new {
+            (self.on_event)(RankEvent::Lost { rank, reason: reason.to_owned() });
+        }
+    }
+}
+
+/// Time between two bulletins.
+pub(crate) const BEAT: Duration = Duration::from_secs(1);
+
+/// Time without a report after which a rank counts as lost. A network may be cut for five seconds.
+pub(crate) const LOST_AFTER: Duration = Duration::from_secs(8);
+
+/// Time from setting the start to the start.
+const NOTICE: Duration = Duration::from_secs(2);
+
+/// How often the start is published besides the usual bulletins, and the time between.
+const ANNOUNCEMENTS: u32 = 6;
+const ANNOUNCEMENT_GAP: Duration = Duration::from_millis(150);
+
+/// Time to wait for another process that is rank 0 already.
+const OTHER_LEAD: Duration = Duration::from_millis(500);
+
+/// How often the end is published, and the time between.
+const CLOSINGS: u32 = 3;
+const CLOSING_GAP: Duration = Duration::from_millis(50);

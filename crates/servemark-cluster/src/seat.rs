@@ -1,0 +1,41 @@
+//! The place of a rank, as rank 0 sees it.
+
+use servemark::core::Stamp;
+
+use crate::message::{Joining, RankStage, Report};
+
+/// The place of another rank.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) rank: usize,
+    pub(crate) joined: Option<Joining>,
+    pub(crate) report: Report,
+    pub(crate) seen: Stamp,
+    /// Why the rank does not count any more.
+    pub(crate) lost: Option<String>,
+}
+
+impl Seat {
+    pub(crate) fn empty(rank: usize) -> Self {
+        Self { rank, joined: None, report: Report::default(), seen: Stamp::ZERO, lost: None }
+    }
+
+    /// Returns how the rank is called in messages.
+    pub(crate) fn name(&self) -> String {
+        match &self.joined {
+            Some(joined) => format!("rank {} ({})", self.rank, joined.host),
+            None => format!("rank {}", self.rank),
+        }
+    }
+
+    /// Returns how far the rank is with a run.
+    pub(crate) fn stage(&self, run: u64) -> &RankStage {
+        if self.report.run == run { &self.report.stage } else { &RankStage::Idle }
+    }
+
+    /// Returns whether there is nothing to wait for: the rank sends nothing more in a run, or it is
+    /// lost.
+    pub(crate) fn is_over(&self, run: u64) -> bool {
+        self.lost.is_some() || self.stage(run).is_over()
+    }
+}

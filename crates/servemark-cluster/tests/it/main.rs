@@ -1,0 +1,7 @@
+//! Whole runs of several ranks against one simulator.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod faults;
+mod group;
+mod runs;
