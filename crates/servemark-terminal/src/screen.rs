@@ -18,9 +18,11 @@ pub(crate) fn eprint_line(message: &str) {
 }
 
 /// Breaks a line between words so that no part is longer than `columns`; parts after the first are
-/// indented. Commands, which begin with two spaces, are left whole to be copied.
+/// indented. Commands, which are copied, and GitHub's annotations, which are read line by line, are
+/// left whole.
 fn folded(line: &str, columns: usize) -> String {
-    if line.chars().count() <= columns || line.starts_with("  servemark") {
+    let is_whole = line.starts_with("  servemark") || line.starts_with("::");
+    if is_whole || line.chars().count() <= columns {
         return line.to_owned();
     }
     let text = line.trim_start();
@@ -177,7 +179,8 @@ mod tests {
         assert_eq!(folded("one two three four", 9), "one two\n    three\n    four");
         assert_eq!(folded("  - one two", 7), "  - one\n      two");
         assert_eq!(folded("a word_that_is_long b", 8), "a\n    word_that_is_long\n    b");
-        let command = "  servemark score run.jsonl";
-        assert_eq!(folded(command, 8), command);
+        for whole in ["  servemark score run.jsonl", "::error title=a gate::it failed"] {
+            assert_eq!(folded(whole, 8), whole);
+        }
     }
 }
