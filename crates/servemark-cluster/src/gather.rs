@@ -23,7 +23,8 @@ pub(crate) async fn gather(lead: &Arc<Lead>, own: Run) -> Result<Run, RankError>
     let output = output_of(lead);
     let Run { log, lost_shards, sent, mut run_log_error, .. } = own;
     let mut logs = vec![log];
-    let (mut tasks, mut left) = (JoinSet::new(), 1..lead.state.read(|state| state.seats.len()) + 1);
+    let (mut tasks, mut left) =
+        (JoinSet::new(), 1..lead.state.read(|state| state.others.len()) + 1);
     loop {
         while tasks.len() < AT_ONCE
             && let Some(rank) = left.next()
@@ -56,10 +57,10 @@ fn merged(lead: &Lead, logs: Vec<RunLog>) -> Result<RunLog, RankError> {
     let merged = RunLog::merged(logs);
     let log = merged.map_err(|error| RankError::new(error.to_string(), ExitCode::Internal))?;
     let lost: Vec<(usize, String, String)> = lead.state.read(|state| {
-        let lost = state.seats.iter().filter_map(|seat| Some((seat, seat.lost.clone()?)));
+        let lost = state.others.iter().filter_map(|other| Some((other, other.lost.clone()?)));
         let host = |joined: &crate::message::Joining| joined.host.clone();
-        lost.map(|(seat, reason)| {
-            (seat.rank, seat.joined.as_ref().map(host).unwrap_or_default(), reason)
+        lost.map(|(other, reason)| {
+            (other.rank, other.joined.as_ref().map(host).unwrap_or_default(), reason)
         })
         .collect()
     });
@@ -133,11 +134,11 @@ impl Store {
 async fn logged(lead: &Lead, rank: usize) -> Result<(), String> {
     lead.state
         .until(|state: &LeadState| {
-            let seat = &state.seats[rank - 1];
-            match seat.stage(state.run_number()) {
+            let other = &state.others[rank - 1];
+            match other.stage(state.run_number()) {
                 RankStage::Logged => Some(Ok(())),
                 RankStage::Failed { reason } => Some(Err(reason.clone())),
-                _ => seat.lost.clone().map(Err),
+                _ => other.lost.clone().map(Err),
             }
         })
         .await
@@ -156,7 +157,7 @@ async fn fetch_block(
             Ok(bytes) => return Ok(bytes),
             Err(error) => error,
         };
-        let lost = lead.state.read(|state| state.seats[rank - 1].lost.clone());
+        let lost = lead.state.read(|state| state.others[rank - 1].lost.clone());
         if let Some(reason) = lost {
             return Err(reason);
         }

@@ -23,7 +23,7 @@ use crate::message::{
     encode,
 };
 use crate::pause::pause;
-use crate::seat::Seat;
+use crate::rank_state::RankState;
 use crate::stops::{announce_stops, level, raise};
 use crate::subject::Subjects;
 use crate::thread::{MessageThread, Shared};
@@ -127,7 +127,7 @@ impl fmt::Debug for Lead {
 #[derive(Debug)]
 pub(crate) struct LeadState {
     /// The ranks from 1 on.
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) others: Vec<RankState>,
     bulletin: Bulletin,
     plan: Option<PlanReply>,
     load: Option<Digest>,
@@ -156,10 +156,10 @@ impl LeadGroup {
     pub fn open(coordinator: Arc<dyn Coordinator>, spec: LeadSpec) -> Result<Self, RankError> {
         let LeadSpec { name, ranks, host, gather, patience, on_event } = spec;
         let clock = MonotonicClock::start();
-        let seats = (1..ranks.get()).map(Seat::empty).collect();
+        let others = (1..ranks.get()).map(RankState::empty).collect();
         let bulletin = Bulletin { instance: instance(), ..Bulletin::default() };
         let state = LeadState {
-            seats,
+            others,
             bulletin,
             plan: None,
             load: None,
@@ -253,15 +253,15 @@ impl Lead {
     }
 
     async fn all_joined(&self) {
-        let is_full = |state: &LeadState| state.seats.iter().all(|seat| seat.joined.is_some());
+        let is_full = |state: &LeadState| state.others.iter().all(|other| other.joined.is_some());
         self.state.until(|state| is_full(state).then_some(())).await;
     }
 
     /// Returns the error of ranks that have not joined in time.
     fn missing(&self, patience: Duration) -> RankError {
         let missing: Vec<String> = self.state.read(|state| {
-            let absent = state.seats.iter().filter(|seat| seat.joined.is_none());
-            absent.map(|seat| seat.rank.to_string()).collect()
+            let absent = state.others.iter().filter(|other| other.joined.is_none());
+            absent.map(|other| other.rank.to_string()).collect()
         });
         let (ranks, seconds) = (self.place.ranks, patience.as_secs());
         let (noun, verb) = if missing.len() == 1 { ("rank", "has") } else { ("ranks", "have") };
@@ -320,7 +320,7 @@ impl Lead {
                 let stop = level(run.stop.level());
                 state.bulletin.stop = stop;
                 state.bulletin.early = run.early.level() >= Stop::Drain;
-                let counts = state.seats.iter().map(|seat| seat.report.counts);
+                let counts = state.others.iter().map(|other| other.report.counts);
                 run.live.set_elsewhere(counts.fold(LiveCounts::default(), |sum, more| sum + more));
             }
             state.bulletin.number += 1;
@@ -359,13 +359,13 @@ impl Lead {
         let now = self.clock.now();
         let (rank, host) = (joining.rank, joining.host.clone());
         let joined = self.state.announce(|state| {
-            let seat = &mut state.seats[rank - 1];
+            let other = &mut state.others[rank - 1];
             let is_new =
-                seat.joined.as_ref().is_none_or(|before| before.instance != joining.instance);
+                other.joined.as_ref().is_none_or(|before| before.instance != joining.instance);
             if is_new {
-                *seat = Seat { joined: Some(joining), seen: now, ..Seat::empty(rank) };
+                *other = RankState { joined: Some(joining), seen: now, ..RankState::empty(rank) };
             }
-            let joined = state.seats.iter().filter(|seat| seat.joined.is_some()).count() + 1;
+            let joined = state.others.iter().filter(|other| other.joined.is_some()).count() + 1;
             is_new.then_some(joined)
         });
         if let Some(joined) = joined {
@@ -398,10 +398,10 @@ impl Lead {
             ));
         }
         self.state.read(|state| {
-            let seat = &state.seats[rank - 1];
-            let before = seat.joined.as_ref().filter(|before| before.instance != *instance)?;
+            let other = &state.others[rank - 1];
+            let before = other.joined.as_ref().filter(|before| before.instance != *instance)?;
             let is_running = !matches!(state.bulletin.stage, RunStage::Idle);
-            (seat.lost.is_none() || is_running).then(|| {
+            (other.lost.is_none() || is_running).then(|| {
                 format!(
                     "rank {rank} was taken by a process on {} when another on {host} asked for it: \
                      give each process a rank of its own",
@@ -416,17 +416,17 @@ impl Lead {
         let Some(place) = report.rank.checked_sub(1) else { return };
         let rank = report.rank;
         let (is_back, stops) = self.state.change(|state| {
-            let Some(seat) = state.seats.get_mut(place) else { return (false, 0) };
+            let Some(other) = state.others.get_mut(place) else { return (false, 0) };
             let is_known =
-                seat.joined.as_ref().is_some_and(|known| known.instance == report.instance);
+                other.joined.as_ref().is_some_and(|known| known.instance == report.instance);
             if !is_known {
                 return (false, 0);
             }
-            seat.seen = now;
+            other.seen = now;
             let has_failed = matches!(report.stage, RankStage::Failed { .. });
-            let is_back = !has_failed && seat.lost.take().is_some();
+            let is_back = !has_failed && other.lost.take().is_some();
             let stops = if report.run == state.bulletin.run { report.stop } else { 0 };
-            seat.report = report;
+            other.report = report;
             (is_back, stops)
         });
         if is_back {
@@ -447,20 +447,20 @@ impl Lead {
             let run = state.bulletin.run;
             let (started, is_running) = (state.started, state.run.is_some());
             let mut lost = Vec::new();
-            for seat in &mut state.seats {
-                let silence = now.since(seat.seen);
-                let reason = match seat.stage(run) {
+            for other in &mut state.others {
+                let silence = now.since(other.seen);
+                let reason = match other.stage(run) {
                     RankStage::Failed { reason } => Some(reason.clone()),
-                    _ if silence > LOST_AFTER => Some(silent(seat.seen, started)),
+                    _ if silence > LOST_AFTER => Some(silent(other.seen, started)),
                     _ => None,
                 };
                 if let Some(reason) = reason
-                    && seat.joined.is_some()
-                    && seat.lost.is_none()
+                    && other.joined.is_some()
+                    && other.lost.is_none()
                     && is_running
                 {
-                    seat.lost = Some(reason.clone());
-                    lost.push(RankEvent::Lost { rank: seat.rank, reason });
+                    other.lost = Some(reason.clone());
+                    lost.push(RankEvent::Lost { rank: other.rank, reason });
                 }
             }
             lost
@@ -486,24 +486,24 @@ impl Lead {
     /// Returns why the run cannot start, or `None` while ranks are still preparing.
     fn obstacle(state: &LeadState) -> Option<Result<(), (String, ExitCode)>> {
         let run = state.bulletin.run;
-        for seat in &state.seats {
-            if let RankStage::Failed { reason } = seat.stage(run) {
-                let message = format!("{} cannot take part: {reason}", seat.name());
+        for other in &state.others {
+            if let RankStage::Failed { reason } = other.stage(run) {
+                let message = format!("{} cannot take part: {reason}", other.name());
                 return Some(Err((message, ExitCode::NotReady)));
             }
-            if let Some(reason) = &seat.lost {
-                let message = format!("{} was lost before the start: {reason}", seat.name());
+            if let Some(reason) = &other.lost {
+                let message = format!("{} was lost before the start: {reason}", other.name());
                 return Some(Err((message, ExitCode::NotReady)));
             }
-            let drawn = seat.report.load.as_ref().filter(|_| seat.report.run == run);
+            let drawn = other.report.load.as_ref().filter(|_| other.report.run == run);
             if let Some((theirs, ours)) = drawn.zip(state.load.as_ref())
                 && theirs != ours
             {
-                return Some(Err((unlike(&seat.name(), theirs, ours), ExitCode::Usage)));
+                return Some(Err((unlike(&other.name(), theirs, ours), ExitCode::Usage)));
             }
         }
-        let is_ready = |seat: &Seat| *seat.stage(run) == RankStage::Ready;
-        state.seats.iter().all(is_ready).then_some(Ok(()))
+        let is_ready = |other: &RankState| *other.stage(run) == RankStage::Ready;
+        state.others.iter().all(is_ready).then_some(Ok(()))
     }
 }
 
@@ -573,7 +573,7 @@ impl RankGroup for LeadGroup {
                 .read(|state| state.run.as_ref().map(|run| [run.stop.clone(), run.early.clone()]));
             let all_over = lead.state.until(|state| {
                 let run = state.bulletin.run;
-                state.seats.iter().all(|seat| seat.is_over(run)).then_some(())
+                state.others.iter().all(|other| other.is_over(run)).then_some(())
             });
             match handles {
                 Some(handles) => {
@@ -627,9 +627,9 @@ impl Lead {
     pub(crate) fn lose(&self, rank: usize, reason: &str) {
         let is_new = self.state.change(|state| {
             state.lost_any = true;
-            let seat = &mut state.seats[rank - 1];
-            let is_new = seat.lost.is_none();
-            seat.lost.get_or_insert_with(|| reason.to_owned());
+            let other = &mut state.others[rank - 1];
+            let is_new = other.lost.is_none();
+            other.lost.get_or_insert_with(|| reason.to_owned());
             is_new
         });
         if is_new {

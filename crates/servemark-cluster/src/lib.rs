@@ -22,7 +22,7 @@ mod message;
 #[cfg(feature = "nats")]
 mod nats;
 mod pause;
-mod seat;
+mod rank_state;
 mod stops;
 mod subject;
 mod thread;

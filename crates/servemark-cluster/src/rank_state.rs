@@ -1,21 +1,22 @@
-//! The place of a rank, as rank 0 sees it.
+//! What rank 0 knows of another rank.
 
 use servemark::core::Stamp;
 
 use crate::message::{Joining, RankStage, Report};
 
-/// The place of another rank.
+/// What rank 0 knows of another rank.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct RankState {
     pub(crate) rank: usize,
     pub(crate) joined: Option<Joining>,
     pub(crate) report: Report,
+    /// When its last message came.
     pub(crate) seen: Stamp,
     /// Why the rank does not count any more.
     pub(crate) lost: Option<String>,
 }
 
-impl Seat {
+impl RankState {
     pub(crate) fn empty(rank: usize) -> Self {
         Self { rank, joined: None, report: Report::default(), seen: Stamp::ZERO, lost: None }
     }
