@@ -8,6 +8,8 @@
 //! The ranks are threads of this program, each with a connection of its own. They measure nothing:
 //! each has the records of a hundred requests as its result.
 
+#![expect(clippy::print_stdout, reason = "a program that prints its figures")]
+
 use std::error::Error;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -17,8 +19,8 @@ use std::time::Duration;
 use servemark::backends::{BackendName, BackendSpec, CommonSpec};
 use servemark::client::TargetSpec;
 use servemark::core::{
-    Clock, Delta, Finish, Footer, Header, MonotonicClock, Phase, RankFacts, Recorder, RunFacts,
-    RunLog, Sample, Sink, Stamp,
+    Clock, Delta, Finish, Footer, Header, MonotonicClock, Phase, RankFacts, Ranks, Recorder,
+    RunFacts, RunLog, Sample, Sink, Stamp,
 };
 use servemark::datasets::{DatasetSpec, ProvidedDatasetSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
@@ -68,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "gathered      {} requests of {} ranks",
         run.log.measured().count(),
-        run.log.header().ranks.as_ref().map_or(0, |ranks| ranks.present())
+        run.log.header().ranks.as_ref().map_or(0, Ranks::present)
     );
     lead.close();
     let mut skews: Vec<u128> = Vec::new();
