@@ -37,6 +37,10 @@ struct ClusterFlags {
     /// logs of all ranks
     #[arg(long, value_name = "WHAT", default_value = "records")]
     gather: GatherWhat,
+    /// Let ranks hand each other places of --max-concurrency that they do not use; by default each
+    /// has a fixed part of the limit
+    #[arg(long)]
+    share_concurrency: bool,
     /// Exit with 3 if a rank was lost; otherwise the report says which part of the load is missing
     #[arg(long)]
     require_all_ranks: bool,
@@ -79,6 +83,8 @@ pub struct ClusterArgs {
     pub world: NonZeroUsize,
     /// What rank 0 gathers.
     pub gather: GatherWhat,
+    /// Whether the ranks hand places of a concurrency limit to each other.
+    pub shares_concurrency: bool,
     /// Whether a lost rank fails the command.
     pub requires_all: bool,
     /// Time to wait for the coordinator and the other ranks.
@@ -204,6 +210,7 @@ impl ClusterFlags {
             rank,
             world,
             gather: self.gather,
+            shares_concurrency: self.share_concurrency,
             requires_all: self.require_all_ranks,
             patience: Duration::from_secs(self.join_timeout),
             credentials: self.coordinator_creds,

@@ -50,6 +50,8 @@ Whoever has another launcher does without this command: every measuring command 
   --world N --rank R                     by default as Slurm, Open MPI, PMI, torchrun or an
                                          indexed Kubernetes job say
   --gather records|logs                  what rank 0 gets: what the report needs, or whole logs
+  --share-concurrency                    ranks hand each other places of --max-concurrency, which
+                                         is split into fixed parts otherwise
   --require-all-ranks                    exit with 3 if a rank was lost
   --join-timeout SECONDS                 time to wait for the coordinator and the ranks (300)
   --coordinator-creds FILE               credentials of a NATS user; NATS_TOKEN, or NATS_USER and

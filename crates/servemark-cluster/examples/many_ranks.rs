@@ -27,7 +27,9 @@ use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::{CostMeter, LoadSpec, StopHandle};
 use servemark::schedule::ArrivalSpec;
 use servemark::{LoadDigest, RankError, RankGroup, RankRun, Run};
-use servemark_cluster::{Gather, LeadGroup, LeadSpec, MemberGroup, MemberSpec, Nats, NatsAccess};
+use servemark_cluster::{
+    Concurrency, Gather, LeadGroup, LeadSpec, MemberGroup, MemberSpec, Nats, NatsAccess,
+};
 
 const REQUESTS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -48,6 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ranks,
             host: "host-0".to_owned(),
             gather: Gather::Records,
+            concurrency: Concurrency::Split,
             patience: PATIENCE,
             on_event: Box::new(|_| ()),
         },
@@ -133,6 +136,7 @@ async fn take_part(
         live: Arc::default(),
         stop: StopHandle::new(),
         early: StopHandle::new(),
+        places: None,
     };
     let name = group.begin(run).await?;
     let digest =

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use servemark::core::{Clock, MonotonicClock, RankClock, RankStart, Stamp, unix_now};
-use servemark::runner::{Stop, StopHandle};
+use servemark::runner::{Share, SharedPlaces, Stop, StopHandle};
 use servemark::{
     ExitCode, Live, LiveCounts, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun,
     Run,
@@ -19,10 +19,11 @@ use crate::coordinator::{Coordinator, CoordinatorError, Message, Subscription};
 use crate::error::{no_connection, no_thread, silent, thread_died, unlike};
 use crate::gather;
 use crate::message::{
-    Bulletin, Digest, JoinReply, Joining, PlanReply, RankStage, Report, RunStage, ToLead, decode,
-    encode,
+    Bulletin, Digest, JoinReply, Joining, Places, PlanReply, RankStage, Report, RunStage, ToLead,
+    decode, encode,
 };
 use crate::pause::pause;
+use crate::places::decide;
 use crate::rank_state::RankState;
 use crate::stops::{announce_stops, level, raise};
 use crate::subject::Subjects;
@@ -38,6 +39,8 @@ pub struct LeadSpec {
     pub host: String,
     /// What is gathered from the other ranks.
     pub gather: Gather,
+    /// How the ranks share a concurrency limit.
+    pub concurrency: Concurrency,
     /// Time to wait until every rank has joined.
     pub patience: Duration,
     /// Receives what happens to the ranks.
@@ -59,6 +62,16 @@ pub enum Gather {
     Records,
     /// The whole logs, which are kept beside the merged one.
     Logs,
+}
+
+/// How ranks share a concurrency limit.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Concurrency {
+    /// Each rank has a fixed part of the limit.
+    #[default]
+    Split,
+    /// Ranks hand places that they do not use to ranks that need them.
+    Shared,
 }
 
 /// Something that happened to a rank.
@@ -111,6 +124,7 @@ pub(crate) struct Lead {
     pub(crate) subjects: Subjects,
     pub(crate) clock: MonotonicClock,
     pub(crate) gather: Gather,
+    concurrency: Concurrency,
     place: RankPlace,
     name: String,
     on_event: Box<dyn Fn(RankEvent) + Send + Sync>,
@@ -137,6 +151,29 @@ pub(crate) struct LeadState {
 }
 
 impl LeadState {
+    /// Decides anew how many places of the concurrency limit each rank is to have.
+    fn deal_out_places(&mut self) {
+        let run = self.bulletin.run;
+        let Some((own, limit)) = self.run.as_ref().and_then(|run| run.places.as_ref()) else {
+            return;
+        };
+        let targets = &self.bulletin.places;
+        let lead = (targets[0], Places::from(own.counts()));
+        let others = self.others.iter().zip(&targets[1..]).map(|(other, &target)| {
+            let unknown = Places { held: target, ..Places::default() };
+            let reported = other.report.places.filter(|_| other.report.run == run);
+            match other.lost {
+                // What a lost rank had is free again.
+                Some(_) => (0, Places::default()),
+                None => (target, reported.unwrap_or(unknown)),
+            }
+        });
+        let current: Vec<_> = std::iter::once(lead).chain(others).collect();
+        let decided = decide(*limit, &current);
+        own.set_target(decided[0]);
+        self.bulletin.places = decided;
+    }
+
     /// Returns the number of the run in progress.
     pub(crate) fn run_number(&self) -> u64 {
         self.bulletin.run
@@ -149,12 +186,15 @@ struct RunHandles {
     live: Arc<Live>,
     stop: StopHandle,
     early: StopHandle,
+    /// Rank 0's places of the concurrency limit, and the limit, if the ranks hand places to each
+    /// other.
+    places: Option<(Arc<SharedPlaces>, usize)>,
 }
 
 impl LeadGroup {
     /// Becomes rank 0 and waits until every other rank has joined. Blocks the calling thread.
     pub fn open(coordinator: Arc<dyn Coordinator>, spec: LeadSpec) -> Result<Self, RankError> {
-        let LeadSpec { name, ranks, host, gather, patience, on_event } = spec;
+        let LeadSpec { name, ranks, host, gather, concurrency, patience, on_event } = spec;
         let clock = MonotonicClock::start();
         let others = (1..ranks.get()).map(RankState::empty).collect();
         let bulletin = Bulletin { instance: instance(), ..Bulletin::default() };
@@ -172,6 +212,7 @@ impl LeadGroup {
             subjects: Subjects::of(&name),
             clock,
             gather,
+            concurrency,
             place: RankPlace { rank: 0, ranks, host },
             name,
             on_event,
@@ -291,11 +332,19 @@ impl Lead {
             }
         };
         let publish = async {
-            let mut beat = tokio::time::interval(BEAT);
+            let mut beat = tokio::time::interval(TICK);
+            let mut ticks = 0_u32;
             beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
-                    _ = beat.tick() => self.find_lost(),
+                    _ = beat.tick() => {
+                        ticks += 1;
+                        if ticks % TICKS_PER_BEAT == 0 {
+                            self.find_lost();
+                        } else if !self.shares_places_now() {
+                            continue;
+                        }
+                    }
                     () = self.state.announced() => {}
                 }
                 self.publish().await;
@@ -323,11 +372,17 @@ impl Lead {
                 let counts = state.others.iter().map(|other| other.report.counts);
                 run.live.set_elsewhere(counts.fold(LiveCounts::default(), |sum, more| sum + more));
             }
+            state.deal_out_places();
             state.bulletin.number += 1;
             state.bulletin.clone()
         });
         // The next bulletin makes good for a lost one.
         let _ = self.coordinator.publish(self.subjects.all(), encode(&bulletin)).await;
+    }
+
+    /// Returns whether the ranks of the run in progress hand places to each other.
+    fn shares_places_now(&self) -> bool {
+        self.state.read(|state| state.run.as_ref().is_some_and(|run| run.places.is_some()))
     }
 
     async fn on_message(&self, message: Message) {
@@ -419,7 +474,7 @@ impl Lead {
             let Some(other) = state.others.get_mut(place) else { return (false, 0) };
             let is_known =
                 other.joined.as_ref().is_some_and(|known| known.instance == report.instance);
-            if !is_known {
+            if !is_known || report.number <= other.report.number {
                 return (false, 0);
             }
             other.seen = now;
@@ -512,10 +567,19 @@ impl RankGroup for LeadGroup {
         self.inner.place.clone()
     }
 
+    fn shares_places(&self) -> bool {
+        self.inner.concurrency == Concurrency::Shared
+    }
+
     fn begin(&self, run: RankRun) -> RankFuture<'_, String> {
         let lead = Arc::clone(&self.inner);
         Box::pin(async move {
-            let RankRun { plan, clock, live, stop, early } = run;
+            let RankRun { plan, clock, live, stop, early, places } = run;
+            let limit = plan.load.max_concurrency.map_or(0, NonZeroUsize::get);
+            let places = places.map(|places| (places, limit));
+            let ranks = lead.place.ranks;
+            let shares = (0..ranks.get()).map(|rank| Share::of_rank(rank, ranks).of(limit));
+            let shares: Vec<usize> = if places.is_some() { shares.collect() } else { Vec::new() };
             let name = format!("{}-{:016x}", lead.name, instance());
             let clock_started = lead.clock.stamp(clock.instant(Stamp::ZERO));
             let reply = PlanReply {
@@ -523,6 +587,7 @@ impl RankGroup for LeadGroup {
                 plan: plan.to_json(),
                 clock_started_ns: clock_started.as_nanos(),
                 gathers_logs: lead.gather == Gather::Logs,
+                shares_places: lead.concurrency == Concurrency::Shared,
             };
             lead.state.announce(|state| {
                 state.bulletin.run += 1;
@@ -532,7 +597,8 @@ impl RankGroup for LeadGroup {
                 state.plan = Some(reply);
                 state.load = None;
                 state.started = None;
-                state.run = Some(RunHandles { live, stop, early });
+                state.bulletin.places = shares;
+                state.run = Some(RunHandles { live, stop, early, places });
             });
             Ok(name)
         })
@@ -640,6 +706,10 @@ impl Lead {
 
 /// Time between two bulletins.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
+
+/// Time after which ranks look whether places have to be handed on, and its part of [`BEAT`].
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+pub(crate) const TICKS_PER_BEAT: u32 = 10;
 
 /// Time without a report after which a rank counts as lost. A network may be cut for five seconds.
 pub(crate) const LOST_AFTER: Duration = Duration::from_secs(8);

@@ -22,6 +22,7 @@ mod message;
 #[cfg(feature = "nats")]
 mod nats;
 mod pause;
+mod places;
 mod rank_state;
 mod stops;
 mod subject;
@@ -31,7 +32,7 @@ pub use coordinator::{
     Coordinator, CoordinatorError, CoordinatorFuture, Message, Reply, Subscription,
 };
 pub use in_process::{Faults, InProcess};
-pub use lead::{Gather, LeadGroup, LeadSpec, RankEvent};
+pub use lead::{Concurrency, Gather, LeadGroup, LeadSpec, RankEvent};
 pub use member::{AssignedRun, MemberGroup, MemberSpec};
 #[cfg(feature = "nats")]
 pub use nats::{Nats, NatsAccess};

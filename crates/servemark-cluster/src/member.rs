@@ -8,7 +8,7 @@ use std::time::Duration;
 use servemark::client::raise_nofile;
 use servemark::core::{Clock, MonotonicClock, RankClock, RankStart, RunLog, Stamp, Texts};
 use servemark::plan::BenchPlan;
-use servemark::runner::StopHandle;
+use servemark::runner::{SharedPlaces, StopHandle};
 use servemark::{
     ExitCode, Live, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, Run,
 };
@@ -19,7 +19,7 @@ use crate::blocks::Blocks;
 use crate::clock;
 use crate::coordinator::{Coordinator, CoordinatorError, Message, Subscription};
 use crate::error::{no_connection, no_thread, thread_died};
-use crate::lead::{BEAT, LOST_AFTER, instance};
+use crate::lead::{BEAT, LOST_AFTER, TICK, TICKS_PER_BEAT, instance};
 use crate::message::{
     BlockRequest, Bulletin, JoinReply, Joining, PlanReply, RankStage, Report, RunStage, ToLead,
     decode, encode,
@@ -91,6 +91,7 @@ struct RunHandles {
     live: Arc<Live>,
     stop: StopHandle,
     early: StopHandle,
+    places: Option<Arc<SharedPlaces>>,
 }
 
 impl MemberGroup {
@@ -156,6 +157,7 @@ impl MemberGroup {
             state.report.stage = RankStage::Preparing;
             state.report.stop = 0;
             state.report.load = None;
+            state.report.places = None;
             state.plan = Some(reply);
             state.blocks = None;
         });
@@ -237,11 +239,19 @@ impl Member {
             }
         };
         let publish = async {
-            let mut beat = tokio::time::interval(BEAT);
+            let mut beat = tokio::time::interval(TICK);
+            let mut ticks = 0_u32;
             beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
-                    _ = beat.tick() => self.follow_clock().await,
+                    _ = beat.tick() => {
+                        ticks += 1;
+                        if ticks % TICKS_PER_BEAT == 0 {
+                            self.follow_clock().await;
+                        } else if !self.shares_places_now() {
+                            continue;
+                        }
+                    }
                     () = self.state.announced() => {}
                 }
                 self.publish().await;
@@ -282,6 +292,10 @@ impl Member {
         if let Some(run) = run {
             raise(&run.stop, bulletin.stop);
             raise(&run.early, bulletin.early.into());
+            let target = bulletin.places.get(self.place.rank);
+            if let Some((places, target)) = run.places.as_ref().zip(target) {
+                places.set_target(*target);
+            }
         }
     }
 
@@ -302,12 +316,19 @@ impl Member {
             if let Some(run) = &state.run {
                 state.report.counts = run.live.own_counts();
                 state.report.stop = level(run.stop.level());
+                state.report.places = run.places.as_ref().map(|places| places.counts().into());
             }
+            state.report.number += 1;
             state.report.clone()
         });
         let payload = encode(&ToLead::Report(report));
         // The next report makes good for a lost one.
         let _ = self.coordinator.publish(self.subjects.lead(), payload).await;
+    }
+
+    /// Returns whether the ranks of the run in progress hand places to each other.
+    fn shares_places_now(&self) -> bool {
+        self.state.read(|state| state.run.as_ref().is_some_and(|run| run.places.is_some()))
     }
 
     /// Asks for rank 0's time once while requests are measured.
@@ -399,10 +420,14 @@ impl RankGroup for MemberGroup {
         self.inner.place.clone()
     }
 
+    fn shares_places(&self) -> bool {
+        self.inner.state.read(|state| state.plan.as_ref().is_some_and(|plan| plan.shares_places))
+    }
+
     fn begin(&self, run: RankRun) -> RankFuture<'_, String> {
-        let RankRun { clock, live, stop, early, .. } = run;
+        let RankRun { clock, live, stop, early, places, .. } = run;
         let name = self.inner.state.announce(|state| {
-            state.run = Some(RunHandles { clock, live, stop, early });
+            state.run = Some(RunHandles { clock, live, stop, early, places });
             state.plan.as_ref().map(|plan| plan.name.clone())
         });
         Box::pin(async move {

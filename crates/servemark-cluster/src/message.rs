@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use servemark::core::RankClock;
+use servemark::runner::PlaceCounts;
 use servemark::{LiveCounts, LoadDigest};
 
 /// What rank 0 publishes.
@@ -27,6 +28,10 @@ pub(crate) struct Bulletin {
     pub(crate) early: bool,
     /// Whether there will be no further run.
     pub(crate) closed: bool,
+    /// Number of places of the concurrency limit that each rank is to have, if the ranks hand them
+    /// to each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) places: Vec<usize>,
 }
 
 /// How far a run is, as rank 0 sees it.
@@ -56,6 +61,8 @@ pub(crate) struct Report {
     pub(crate) rank: usize,
     /// Identifies the process.
     pub(crate) instance: u64,
+    /// Grows with every report, so that a delayed one is recognised.
+    pub(crate) number: u64,
     /// Number of the run that the rest is about.
     pub(crate) run: u64,
     pub(crate) stage: RankStage,
@@ -66,6 +73,27 @@ pub(crate) struct Report {
     pub(crate) counts: LiveCounts,
     /// Rank 0's clock, as of the last exchange.
     pub(crate) clock: Option<RankClock>,
+    /// The rank's places of the concurrency limit, if the ranks hand them to each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) places: Option<Places>,
+}
+
+/// A rank's places of a concurrency limit.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Places {
+    /// Places that the rank has.
+    pub(crate) held: usize,
+    /// Places that it has and does not use.
+    pub(crate) free: usize,
+    /// Sessions that are due and wait for a place.
+    pub(crate) waiting: usize,
+}
+
+impl From<PlaceCounts> for Places {
+    fn from(counts: PlaceCounts) -> Self {
+        let PlaceCounts { held, free, waiting } = counts;
+        Self { held, free, waiting }
+    }
 }
 
 /// How far a rank is.
@@ -158,6 +186,8 @@ pub(crate) struct PlanReply {
     pub(crate) clock_started_ns: u64,
     /// Whether logs are gathered whole.
     pub(crate) gathers_logs: bool,
+    /// Whether ranks hand places of the concurrency limit to each other.
+    pub(crate) shares_places: bool,
 }
 
 /// Asks a rank for a part of its results.

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{LoadSpec, Share};
+use crate::{LoadSpec, Share, SharedPlaces};
 
 /// Limits the number of sessions in flight, first come, first served.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     limit: Option<Arc<Semaphore>>,
+    /// The places, if several processes share the limit.
+    shared: Option<Arc<SharedPlaces>>,
     /// The wave in which all slots are freed together, if the next sessions must wait for a whole
     /// wave.
     wave: Option<Arc<Wave>>,
@@ -61,19 +63,23 @@ struct Wave {
 }
 
 impl Gate {
-    /// Creates the gate of a process that has this share of the load, and of its limit.
-    pub(crate) fn new(load: &LoadSpec, share: Share) -> Self {
+    /// Creates the gate of a process that has this share of the load. Its part of the limit is its
+    /// share too, or `shared` if several processes hand places to each other.
+    pub(crate) fn new(load: &LoadSpec, share: Share, shared: Option<Arc<SharedPlaces>>) -> Self {
         // Tokio's semaphore serves its waiters in the order in which they came.
         let whole = load.max_concurrency.map(|limit| limit.get().min(Semaphore::MAX_PERMITS));
         let size = whole.map(|limit| share.of(limit));
-        let limit = size.map(|size| Arc::new(Semaphore::new(size)));
+        let limit = match &shared {
+            Some(places) => Some(Arc::clone(&places.gate)),
+            None => size.map(|size| Arc::new(Semaphore::new(size))),
+        };
         let wave = limit.clone().zip(size).filter(|_| load.in_waves);
         let wave = wave.map(|(gate, size)| Wave { size, done: AtomicUsize::new(0), gate });
         let opening = load.opening.zip(whole).map(|(rate, limit)| Opening {
             slots: share.indices(limit),
             step: Duration::from_secs_f64(1.0 / rate.per_second()),
         });
-        Self { limit, wave: wave.map(Arc::new), opening }
+        Self { limit, shared, wave: wave.map(Arc::new), opening }
     }
 
     /// Closes all slots, if they are to open one by one. No slot may be in use.
@@ -85,6 +91,9 @@ impl Gate {
 
     pub(crate) async fn pass(&self) -> Pass {
         let Some(limit) = &self.limit else { return Pass { _slot: None } };
+        if let Some(places) = &self.shared {
+            return Pass { _slot: Some(Slot::Single { _permit: places.acquire().await }) };
+        }
         let permit = limit.clone().acquire_owned().await.expect("the gate is never closed");
         Pass { _slot: Some(Slot::new(permit, self.wave.as_ref())) }
     }

@@ -8,7 +8,7 @@ use crate::conversation::SessionRules;
 use crate::deadline::Deadline;
 use crate::gate::Gate;
 use crate::observer::Observed;
-use crate::{LoadSpec, LookAheadSpec, Observer, RetrySpec, Share, Stop, StopSignal};
+use crate::{LoadSpec, LookAheadSpec, Observer, RetrySpec, Share, SharedPlaces, Stop, StopSignal};
 
 /// State that all shards of a run share. Clones belong to the same run.
 #[derive(Clone, Debug)]
@@ -31,12 +31,13 @@ impl RunState {
     pub(crate) fn new(
         load: &LoadSpec,
         share: Share,
+        places: Option<Arc<SharedPlaces>>,
         observer: Arc<dyn Observer>,
         stop: StopSignal,
     ) -> Self {
         Self {
             share,
-            gate: Gate::new(load, share),
+            gate: Gate::new(load, share, places),
             look_ahead: load.look_ahead,
             in_rounds: load.in_rounds,
             sessions: SessionRules::of(&load.sessions),

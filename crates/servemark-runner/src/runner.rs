@@ -21,7 +21,7 @@ use crate::pace::Pace;
 use crate::run_state::RunState;
 use crate::session_run::{AdmittedSession, Outcome, SessionRun};
 use crate::start::Start;
-use crate::{LoadSpec, Observer, Share, Stop, StopSignal, WarmupSpec};
+use crate::{LoadSpec, Observer, Share, SharedPlaces, Stop, StopSignal, WarmupSpec};
 
 /// Sends requests when they are due and reports the result of each to an [`Observer`].
 ///
@@ -59,19 +59,20 @@ impl<P: Pacer> Runner<P> {
     /// Creates a runner for `load`. Its schedule is given together with the sessions, because both
     /// are drawn from one random state.
     pub fn new(pacer: P, load: &LoadSpec, observer: Arc<dyn Observer>, stop: StopSignal) -> Self {
-        Self::of_share(pacer, load, Share::WHOLE, observer, stop)
+        Self::of_share(pacer, load, (Share::WHOLE, None), observer, stop)
     }
 
-    /// Creates a runner of a process that has only this share of the sessions and of the
-    /// concurrency limit; other processes have the rest.
+    /// Creates a runner of a process that has only this share of the sessions; other processes have
+    /// the rest. Its part of the concurrency limit is its share too, unless the processes hand the
+    /// given places to each other.
     pub fn of_share(
         pacer: P,
         load: &LoadSpec,
-        share: Share,
+        (share, places): (Share, Option<Arc<SharedPlaces>>),
         observer: Arc<dyn Observer>,
         stop: StopSignal,
     ) -> Self {
-        Self::under(pacer, RunState::new(load, share, observer, stop))
+        Self::under(pacer, RunState::new(load, share, places, observer, stop))
     }
 
     /// Creates one of the runners of a run.

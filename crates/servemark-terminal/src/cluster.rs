@@ -62,8 +62,8 @@ mod member {
     };
     use servemark_cli::{ClusterArgs, GatherWhat, RankSettings};
     use servemark_cluster::{
-        Coordinator, Gather, LeadGroup, LeadSpec, MemberGroup, MemberSpec, Nats, NatsAccess,
-        RankEvent,
+        Concurrency, Coordinator, Gather, LeadGroup, LeadSpec, MemberGroup, MemberSpec, Nats,
+        NatsAccess, RankEvent,
     };
 
     use crate::screen;
@@ -102,6 +102,10 @@ mod member {
             gather: match args.gather {
                 GatherWhat::Records => Gather::Records,
                 GatherWhat::Logs => Gather::Logs,
+            },
+            concurrency: match args.shares_concurrency {
+                true => Concurrency::Shared,
+                false => Concurrency::Split,
             },
             patience: args.patience,
             on_event: Box::new(move |event| screen::eprint_line(&words(&event, ranks.get()))),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use servemark_core::{MonotonicClock, RankClock, RankStart};
 use servemark_plan::BenchPlan;
-use servemark_runner::{Share, StopHandle};
+use servemark_runner::{Share, SharedPlaces, StopHandle};
 
 use crate::{ExitCode, Live, Run};
 
@@ -23,6 +23,12 @@ use crate::{ExitCode, Live, Run};
 pub trait RankGroup: fmt::Debug + Send + Sync {
     /// Returns which of the processes this is.
     fn place(&self) -> RankPlace;
+
+    /// Returns whether the ranks hand places of a concurrency limit to each other; otherwise each has
+    /// its fixed share of the limit.
+    fn shares_places(&self) -> bool {
+        false
+    }
 
     /// Begins a run and returns its name, which all ranks have in their logs. Rank 0 gives the plan
     /// to the other ranks.
@@ -90,6 +96,8 @@ pub struct RankRun {
     /// Handle by which the run ends early because its figures are known; nothing counts as
     /// interrupted then. Rank 0 decides that for all ranks.
     pub early: StopHandle,
+    /// Places of the concurrency limit that the ranks hand to each other, if they do.
+    pub places: Option<Arc<SharedPlaces>>,
 }
 
 /// What a process has drawn, in a form that can be compared.

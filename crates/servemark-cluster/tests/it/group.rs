@@ -15,7 +15,8 @@ use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
 use servemark::{ExecuteError, RankError, RankGroup, Run, RunContext, execute};
 use servemark_cluster::{
-    Coordinator, Gather, InProcess, LeadGroup, LeadSpec, MemberGroup, MemberSpec, RankEvent,
+    Concurrency, Coordinator, Gather, InProcess, LeadGroup, LeadSpec, MemberGroup, MemberSpec,
+    RankEvent,
 };
 
 /// A group of ranks that measure one simulator.
@@ -24,6 +25,7 @@ pub(crate) struct Ranks {
     pub(crate) world: usize,
     pub(crate) coordinator: InProcess,
     pub(crate) gather: Gather,
+    pub(crate) concurrency: Concurrency,
     pub(crate) events: Mutex<Vec<RankEvent>>,
     /// Prompt of the data set on each rank; the ranks beyond have that of rank 0.
     pub(crate) prompts: Vec<&'static str>,
@@ -37,9 +39,17 @@ impl Ranks {
             world: ranks,
             coordinator: InProcess::default(),
             gather: Gather::Records,
+            concurrency: Concurrency::Split,
             events: Mutex::default(),
             prompts: vec!["Tell me a story."],
         }
+    }
+
+    /// Creates a group whose server takes its time, so that messages arrive while requests are
+    /// answered.
+    pub(crate) fn slow(ranks: usize) -> Self {
+        let mock = MockSpec::new(Duration::from_millis(60), Duration::from_millis(30));
+        Self { server: MockServer::start(mock).unwrap(), ..Self::new(ranks) }
     }
 
     /// Returns a plan of `requests` conversations of two turns each.
@@ -77,6 +87,7 @@ impl Ranks {
             ranks: NonZeroUsize::new(self.world).unwrap(),
             host: "host-0".to_owned(),
             gather: self.gather,
+            concurrency: self.concurrency,
             patience,
             on_event: Box::new(move |event| drop(events.send(event))),
         };

@@ -2,13 +2,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use servemark::core::{RequestRecord, RunLog};
+use servemark::core::{RequestRecord, RunLog, Stamp};
 use servemark::mock::MockSpec;
 use servemark::plan::{BenchPlan, ServerSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
 use servemark::{ExitCode, Run, Scores};
-use servemark_cluster::Gather;
+use servemark_cluster::{Concurrency, Gather};
 
 use crate::group::{Ranks, logged};
 
@@ -133,6 +133,31 @@ fn a_closed_loop_is_split_and_several_runs_follow_each_other() {
         assert!(ended.is_none_or(|ended| record.granted.unwrap() >= ended));
         ended = Some(record.ended);
     }
+}
+
+#[test]
+fn shared_places_go_to_the_ranks_that_need_them_and_never_exceed_the_limit() {
+    let ranks = Ranks { concurrency: Concurrency::Shared, ..Ranks::slow(3) };
+    let mut closed = LoadSpec::new(ArrivalSpec::Burst);
+    closed.max_concurrency = NonZeroUsize::new(4);
+    let (runs, _) = ranks.execute(&[ranks.plan(48, closed)]);
+    let log = only(runs).log;
+    assert_eq!(log.measured().filter(|record| record.is_success()).count(), 48);
+    let most_in_flight = |is_counted: fn(usize) -> bool| {
+        let counted = log.measured().filter(|record| is_counted(record.index % 3));
+        let mut changes: Vec<(Stamp, i32)> =
+            counted.flat_map(|record| [(record.granted.unwrap(), 1), (record.ended, -1)]).collect();
+        // The clocks of the ranks agree to some microseconds, so an end counts before a beginning.
+        changes.sort_unstable();
+        let in_flight = changes.into_iter().scan(0, |in_flight, (_, change)| {
+            *in_flight += change;
+            Some(*in_flight)
+        });
+        in_flight.max().unwrap_or_default()
+    };
+    assert_eq!(most_in_flight(|_| true), 4);
+    // Rank 0 has two places and ends first; its places go to the others, which began with two.
+    assert!(most_in_flight(|rank| rank > 0) > 2);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde::Serialize;
 use servemark_core::{Header, LazyText, Prompt, RankFacts, Sample, Session};
 use servemark_plan::{BenchPlan, OutputSpec, ServerSpec};
 use servemark_runner::{
-    Share, StartBarrier, StartFuture, Stop, StopHandle, StopSignal, WarmupSpec,
+    Share, SharedPlaces, StartBarrier, StartFuture, Stop, StopHandle, StopSignal, WarmupSpec,
 };
 use servemark_schedule::Schedule;
 use sha2::{Digest, Sha256};
@@ -36,6 +36,8 @@ pub(crate) struct RankedRun {
     plan: BenchPlan,
     /// Ends this process's part when the figures of the run are known.
     early: StopHandle,
+    /// Places of the concurrency limit that the processes hand to each other, if they do.
+    places: Option<Arc<SharedPlaces>>,
 }
 
 /// Executes a plan together with the other processes of a group.
@@ -45,7 +47,9 @@ pub(super) async fn run(
     group: &Arc<dyn RankGroup>,
 ) -> Result<Run, ExecuteError> {
     let (clock, place) = (RunClock::start(), group.place());
-    check(plan, &place)?;
+    check(plan, &place, group.shares_places())?;
+    let places = plan.load.max_concurrency.filter(|_| group.shares_places());
+    let places = places.map(|limit| Arc::new(SharedPlaces::of(place.share(), limit)));
     let early = StopHandle::new();
     let begun = group.begin(RankRun {
         plan: plan.clone(),
@@ -53,6 +57,7 @@ pub(super) async fn run(
         live: Arc::clone(&context.live),
         stop: context.stop.clone(),
         early: early.clone(),
+        places: places.clone(),
     });
     let begun = begun.await;
     let ranked = RankedRun {
@@ -61,6 +66,7 @@ pub(super) async fn run(
         plan: plan.clone(),
         place,
         early,
+        places,
     };
     let own = own_plan(plan, &ranked.place);
     match run_alone(&own, context, clock, Some(&ranked)).await {
@@ -74,7 +80,7 @@ pub(super) async fn run(
 }
 
 /// Refuses plans that several processes cannot share.
-fn check(plan: &BenchPlan, place: &RankPlace) -> Result<(), ExecuteError> {
+fn check(plan: &BenchPlan, place: &RankPlace, shares_places: bool) -> Result<(), ExecuteError> {
     let refuse = |message: String| Err(RankError::new(message, ExitCode::Usage).into());
     let ranks = place.ranks;
     match &plan.server {
@@ -99,6 +105,13 @@ fn check(plan: &BenchPlan, place: &RankPlace) -> Result<(), ExecuteError> {
         return refuse(
             "requests that are sent in waves wait for the whole wave before, which several ranks \
              do not see: use one rank"
+                .to_owned(),
+        );
+    }
+    if shares_places && plan.load.opening.is_some() {
+        return refuse(
+            "places that open one after the other are dealt out to the ranks in advance: do \
+             without --share-concurrency"
                 .to_owned(),
         );
     }
@@ -165,6 +178,11 @@ impl RankedRun {
         self.place.share()
     }
 
+    /// Returns the places of the concurrency limit that the processes hand to each other.
+    pub(crate) fn places(&self) -> Option<Arc<SharedPlaces>> {
+        self.places.clone()
+    }
+
     /// Returns the handle that ends this process's part when the figures of the run are known.
     pub(crate) fn early(&self) -> &StopHandle {
         &self.early
@@ -199,7 +217,9 @@ impl RankedRun {
         facts.requests = measured().map(|index| load.sessions[index].records()).sum();
         facts.sessions = measured().count();
         facts.request_rate = whole.request_rate.map(|rate| rate / ranks);
-        facts.max_concurrency = whole.max_concurrency.map(|limit| share.of(limit));
+        // A rank has no limit of its own if the ranks hand places to each other.
+        let limit = whole.max_concurrency.filter(|_| self.places.is_none());
+        facts.max_concurrency = limit.map(|limit| share.of(limit));
         let RankPlace { rank, host, ranks } = self.place.clone();
         let (run, ranks) = (self.name.clone(), ranks.get());
         header.rank = Some(Box::new(RankFacts { run, rank, ranks, host, whole }));

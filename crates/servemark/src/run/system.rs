@@ -137,7 +137,8 @@ impl<'a> Job<'a> {
         load: &LoadSpec,
         sink: &RunLogSink,
     ) -> Result<Runner<SystemPacer>, ExecuteError> {
+        let part = (self.share(), self.ranked.and_then(RankedRun::places));
         let pacer = SystemPacer::new(self.clock.clock).map_err(ExecuteError::Machine)?;
-        Ok(Runner::of_share(pacer, load, self.share(), sink.observer(), self.stop.clone()))
+        Ok(Runner::of_share(pacer, load, part, sink.observer(), self.stop.clone()))
     }
 }
