@@ -12,6 +12,8 @@ use serde_json::Value;
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
+    /// Whether the package may be published.
+    pub(crate) is_published: bool,
     /// Names of its dependencies, without those that only its tests use.
     pub(crate) needs: BTreeSet<String>,
     /// Names of the dependencies of its tests, examples and benchmarks.
@@ -44,6 +46,7 @@ fn parse(package: &Value) -> Option<Package> {
     Some(Package {
         name: package["name"].as_str()?.to_owned(),
         folder: Path::new(package["manifest_path"].as_str()?).parent()?.to_owned(),
+        is_published: package["publish"].is_null(),
         needs: named(Value::is_null),
         test_needs: named(|kind| kind == "dev"),
         features: features.keys().filter(|feature| *feature != "default").cloned().collect(),
