@@ -15,6 +15,8 @@ pub(crate) struct Package {
     pub(crate) folder: PathBuf,
     /// Whether the package may be published.
     pub(crate) is_published: bool,
+    /// Its manifest as Cargo's metadata has it.
+    pub(crate) manifest: Value,
     /// Names of its dependencies, without those that only its tests use.
     pub(crate) needs: BTreeSet<String>,
     /// Names of the dependencies of its tests, examples and benchmarks.
@@ -60,6 +62,7 @@ fn parse(package: &Value) -> Option<Package> {
         version: package["version"].as_str()?.to_owned(),
         folder: Path::new(package["manifest_path"].as_str()?).parent()?.to_owned(),
         is_published: package["publish"].is_null(),
+        manifest: package.clone(),
         needs: named(Value::is_null),
         test_needs: named(|kind| kind == "dev"),
         features: features.keys().filter(|feature| *feature != "default").cloned().collect(),

@@ -62,10 +62,10 @@ fn manifest(packages: &[Package], root: &str) -> String {
     for package in packages {
         let path = package.file_stem();
         writeln!(manifest, "{} = {{ path = \"{path}\" }}", package.name)
-            .expect("String::write_str");
+            .expect("a string takes all text");
     }
     for section in sections(root).filter(|section| section.starts_with("[profile")) {
-        write!(manifest, "\n{}\n", section.trim_end()).expect("String::write_str");
+        write!(manifest, "\n{}\n", section.trim_end()).expect("a string takes all text");
     }
     manifest
 }
