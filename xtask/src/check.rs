@@ -50,7 +50,8 @@ fn lines(package: &Package) -> Vec<Vec<String>> {
     [alone.clone()].into_iter().chain(each).collect()
 }
 
-fn cargo(args: &[&str]) -> anyhow::Result<()> {
+/// Runs Cargo; documentation that it builds must be without warnings.
+pub(crate) fn cargo(args: &[&str]) -> anyhow::Result<()> {
     let line = format!("cargo {}", args.join(" "));
     announce(&line);
     let mut command = Command::new(env!("CARGO"));

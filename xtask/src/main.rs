@@ -2,7 +2,8 @@
 //! tidy`, `features` and `deny` run parts of it; `cargo xtask commits` checks the subjects of
 //! commits; `cargo xtask conformance` runs every core backend against a real engine; `cargo xtask
 //! command-lines` compares our program with the peers' clients on drawn command lines; `cargo xtask
-//! doc-sample` draws doc comments for a review.
+//! doc-sample` draws doc comments for a review; `cargo xtask package` packs the crates and checks the
+//! packages.
 
 use std::process::ExitCode;
 
@@ -12,6 +13,7 @@ mod commits;
 mod conformance;
 mod doc_sample;
 mod metadata;
+mod package;
 mod tidy;
 
 fn main() -> ExitCode {
@@ -25,10 +27,11 @@ fn main() -> ExitCode {
         ["deny"] => check::deny(),
         ["doc-sample", rest @ ..] => doc_sample::run(rest),
         ["features"] => check::features(),
+        ["package"] => package::run(),
         ["tidy"] => tidy::run(),
         _ => Err(anyhow::anyhow!(
             "usage: cargo xtask check | command-lines | commits | conformance | deny | doc-sample | \
-             features | tidy"
+             features | package | tidy"
         )),
     };
     match done {

@@ -11,7 +11,12 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) version: String,
     pub(crate) folder: PathBuf,
+    /// Whether the package may be published.
+    pub(crate) is_published: bool,
+    /// Its manifest as Cargo's metadata has it.
+    pub(crate) manifest: Value,
     /// Names of its dependencies, without those that only its tests use.
     pub(crate) needs: BTreeSet<String>,
     /// Names of the dependencies of its tests, examples and benchmarks.
@@ -22,6 +27,19 @@ pub(crate) struct Package {
 
 /// Returns all packages of the workspace.
 pub(crate) fn packages() -> anyhow::Result<Vec<Package>> {
+    let metadata = metadata()?;
+    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+    packages.iter().map(|package| parse(package).context("an odd package")).collect()
+}
+
+/// Returns the folder of Cargo's build results.
+pub(crate) fn target_folder() -> anyhow::Result<PathBuf> {
+    let metadata = metadata()?;
+    let folder = metadata["target_directory"].as_str();
+    Ok(folder.context("cargo metadata has no target folder")?.into())
+}
+
+fn metadata() -> anyhow::Result<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .output()
@@ -29,9 +47,7 @@ pub(crate) fn packages() -> anyhow::Result<Vec<Package>> {
     if !output.status.success() {
         bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
     }
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-    packages.iter().map(|package| parse(package).context("an odd package")).collect()
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 fn parse(package: &Value) -> Option<Package> {
@@ -43,7 +59,10 @@ fn parse(package: &Value) -> Option<Package> {
     let features = package["features"].as_object()?;
     Some(Package {
         name: package["name"].as_str()?.to_owned(),
+        version: package["version"].as_str()?.to_owned(),
         folder: Path::new(package["manifest_path"].as_str()?).parent()?.to_owned(),
+        is_published: package["publish"].is_null(),
+        manifest: package.clone(),
         needs: named(Value::is_null),
         test_needs: named(|kind| kind == "dev"),
         features: features.keys().filter(|feature| *feature != "default").cloned().collect(),

@@ -16,6 +16,7 @@ use anyhow::{Context, ensure};
 mod architecture;
 mod dependencies;
 mod modules;
+mod packaging;
 mod spelling;
 mod words;
 
@@ -145,6 +146,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
         faults.extend(dependencies::unused(package)?);
     }
     let sources: Vec<Vec<_>> = packages.iter().map(Package::sources).collect::<Result<_, _>>()?;
+    for (package, sources) in packages.iter().zip(&sources).filter(|(one, _)| one.is_published) {
+        faults.extend(packaging::include_faults(&package.folder, sources));
+        faults.extend(packaging::manifest_faults(package));
+        faults.extend(packaging::licence_faults(package)?);
+    }
     let sources = sources.iter().flatten().map(|(path, text)| (path.as_path(), text.as_str()));
     faults.extend(words::faults(sources.clone()));
     faults.extend(words::repeated(sources.clone()));

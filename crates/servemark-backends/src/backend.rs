@@ -102,6 +102,17 @@ pub enum Flow {
 }
 
 /// A request as sent, except for the target's address and credentials.
+///
+/// ```
+/// use servemark_backends::WireRequest;
+/// use servemark_backends::bytes::Bytes;
+/// use servemark_backends::http::HeaderValue;
+///
+/// let mut request = WireRequest::json("/pieces", &["Hi"])?;
+/// request.headers.insert("x-tenant", HeaderValue::from_static("a"));
+/// assert_eq!(request.body, Bytes::from_static(b"[\"Hi\"]"));
+/// # Ok::<(), servemark_core::RequestError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WireRequest {

@@ -71,3 +71,6 @@ pub use trt::{TrtDecoder, TrtSpec};
 pub use truss::TrussSpec;
 pub use vllm::{PoolingDecoder, ResponsesDecoder, VllmDialect, VllmSpec, vllm_counters};
 pub use wire_backend::WireBackend;
+
+/// The crates whose types a [`WireRequest`] has.
+pub use {bytes, http};

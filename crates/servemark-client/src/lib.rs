@@ -55,3 +55,6 @@ pub use target::Target;
 pub use target_spec::{Http1Stack, HttpVersion, NotPrecise, TargetSpec};
 pub use timeouts::Timeouts;
 pub use transport::{HttpTransport, PreparedRequest};
+
+/// The crate of the pieces that [`Fetch::next`] returns.
+pub use bytes;

@@ -35,3 +35,6 @@ pub use spec::{
     ErrorShape, Fault, FaultKind, ImitatedEngine, MockSpec, ReportedTimes, parse_duration,
 };
 pub use truth::{TruthRow, write_truth};
+
+/// The crate of the bodies of [`ReceivedRequest`].
+pub use bytes;

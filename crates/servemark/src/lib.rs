@@ -232,3 +232,6 @@ pub use servemark_runner as runner;
 pub use servemark_schedule as schedule;
 pub use servemark_sse as sse;
 pub use servemark_tokenizer as tokenizer;
+
+/// The crates of the body and the headers of a [`WireRequest`](backends::WireRequest).
+pub use servemark_backends::{bytes, http};

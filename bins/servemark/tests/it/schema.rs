@@ -10,11 +10,15 @@ use super::{RUN, servemark, text};
 
 /// Returns a published schema, and checks that the program prints the same.
 fn published(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/servemark-cli/schema");
     let kept = fs::read_to_string(path.join(format!("{name}.schema.json"))).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let printed = servemark(&folder, &["schema", name]);
-    assert_eq!(text(&printed.stdout), kept, "docs/schema: servemark schema {name} prints another");
+    assert_eq!(
+        text(&printed.stdout),
+        kept,
+        "servemark-cli/schema: servemark schema {name} prints another"
+    );
     serde_json::from_str(&kept).unwrap()
 }
 
@@ -245,7 +249,7 @@ fn tokenizer() -> String {
 
 /// Returns the names of the published schemas.
 fn names() -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/servemark-cli/schema");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let name = |file: std::ffi::OsString| {
         file.to_string_lossy().strip_suffix(".schema.json").unwrap().to_owned()

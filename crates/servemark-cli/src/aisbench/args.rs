@@ -242,7 +242,7 @@ Example:
 
 /// AISBench's flags.
 pub(super) const PEER: PeerFlags =
-    PeerFlags::recorded(include_str!("../../../../fixtures/aisbench/flags.txt"));
+    PeerFlags::recorded(include_str!("../../flags/aisbench/flags.txt"));
 
 const OF_ACCURACY: Limit = Never("in the performance mode");
 

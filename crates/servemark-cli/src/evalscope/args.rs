@@ -139,4 +139,4 @@ own in OUTPUTS_DIR/DATE_TIME/MODEL, with evalscope's files and our run log.";
 
 /// The flags of evalscope's client.
 pub(super) const PEER: PeerFlags =
-    PeerFlags::recorded(include_str!("../../../../fixtures/evalscope/flags.txt"));
+    PeerFlags::recorded(include_str!("../../flags/evalscope/flags.txt"));

@@ -159,7 +159,7 @@ SGLANG_TORCH_PROFILER_DIR.";
 
 /// The flags of SGLang's client.
 pub(super) const PEER: PeerFlags =
-    PeerFlags::recorded(include_str!("../../../../fixtures/sglang/flags.txt"));
+    PeerFlags::recorded(include_str!("../../flags/sglang/flags.txt"));
 
 /// Groups of flags of which at most one flag may be given.
 pub(super) const EXCLUSIVE: &[&[Flag]] =

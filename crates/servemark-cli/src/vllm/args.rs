@@ -125,4 +125,4 @@ The API key is read from OPENAI_API_KEY.";
 
 /// Recorded flags of vLLM's client.
 pub(super) const PEER: PeerFlags =
-    PeerFlags::recorded(include_str!("../../../../fixtures/vllm/serve_flags.txt"));
+    PeerFlags::recorded(include_str!("../../flags/vllm/serve_flags.txt"));

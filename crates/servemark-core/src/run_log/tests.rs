@@ -1,4 +1,5 @@
 mod damage;
+mod formats;
 
 use std::fs;
 
@@ -40,10 +41,11 @@ fn a_log_reads_back_as_it_was_written_in_the_order_of_the_plan() {
     assert_eq!(log.measured().map(|record| record.index).collect::<Vec<_>>(), [0, 1]);
 }
 
-/// Reads the log of another program that `docs/internals.md` shows.
+/// Reads the log of another program that `docs/formats.md` shows.
 #[test]
 fn a_log_of_another_program_needs_few_fields() {
-    let shown = include_str!("../../../../docs/internals.md");
+    let shown = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats.md");
+    let shown = fs::read_to_string(shown).unwrap();
     let from = shown.find("{\"header\":{\"format\":1,\"facts\"").expect("the example's header");
     let to = from + shown[from..].find("```").expect("the example's end");
     let folder = tempfile::tempdir().unwrap();

@@ -137,6 +137,6 @@ async fn tokenizer_source(plan: &BenchPlan, server: &Server, model: &str) -> Tok
     TokenizerSource::At(TokenizerSpec::new(name))
 }
 
-/// The smallest real tokenizer of the fixtures, which is sufficient for the simulator's words.
-const BUNDLED: &str =
-    include_str!("../../../../fixtures/tokenizers/spm-unigram-botchan-1000/tokenizer.json");
+/// A small real tokenizer, which is sufficient for the simulator's words: a Unigram model of 1,000
+/// entries from the tests of sentencepiece, under Apache-2.0.
+const BUNDLED: &str = include_str!("bundled/tokenizer.json");

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
@@ -12,6 +11,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use servemark::backends::BackendName;
+use servemark::bytes::Bytes;
 use servemark::client::{HttpVersion, TargetSpec};
 use servemark::core::{ArrivalClock, Connection, NoProgress};
 use servemark::metrics::Verdict;

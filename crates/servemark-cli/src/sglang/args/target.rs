@@ -16,7 +16,7 @@ pub(in crate::sglang) struct TargetArgs {
     /// vllm-rerank, ollama, ollama-chat, anthropic
     #[arg(long, value_name = "NAME", default_value = "sglang", value_parser = backends())]
     pub(in crate::sglang) backend: String,
-    /// Where the server is, such as http://gateway:8080/prefix; --host and --port then do not count
+    /// Address of the server, such as http://gateway:8080/prefix; --host and --port then do not count
     #[arg(long, value_name = "URL")]
     pub(in crate::sglang) base_url: Option<String>,
     /// The server's host

@@ -252,4 +252,4 @@ const OF_WORKERS: Limit = Only(TargetArgs::ENGINE, &["sglang", "vllm"]);
 
 /// The flags of SGLang 0.5.23's offline benchmark, without the engine's.
 pub(super) const PEER: PeerFlags =
-    PeerFlags::recorded(include_str!("../../../../../fixtures/sglang/offline_flags.txt"));
+    PeerFlags::recorded(include_str!("../../../flags/sglang/offline_flags.txt"));

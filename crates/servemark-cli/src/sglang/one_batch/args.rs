@@ -349,4 +349,4 @@ const SGLANG: Limit = Only(OneBatchArgs::BACKEND, &["sglang"]);
 
 /// The flags of SGLang 0.5.23's one-batch benchmark, without the server's.
 pub(super) const PEER: PeerFlags =
-    PeerFlags::recorded(include_str!("../../../../../fixtures/sglang/one_batch_flags.txt"));
+    PeerFlags::recorded(include_str!("../../../flags/sglang/one_batch_flags.txt"));

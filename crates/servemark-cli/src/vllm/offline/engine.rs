@@ -83,7 +83,7 @@ fn flags() -> impl Iterator<Item = &'static str> {
 }
 
 /// Recorded options of vLLM 0.33.0's engine with their short names.
-const ENGINE: &str = include_str!("../../../../../fixtures/vllm/engine_flags.txt");
+const ENGINE: &str = include_str!("../../../flags/vllm/engine_flags.txt");
 
 const WHY: &str = "is an argument of the engine, and a server's engine runs already: give it to \
                    vllm serve, or name no server here";

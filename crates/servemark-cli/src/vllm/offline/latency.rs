@@ -197,4 +197,4 @@ const PROGRAM: &str = "vllm bench latency";
 
 /// Recorded flags of vLLM 0.33.0's `bench latency`, without the engine's.
 pub(super) const PEER: PeerFlags =
-    PeerFlags::recorded(include_str!("../../../../../fixtures/vllm/latency_flags.txt"));
+    PeerFlags::recorded(include_str!("../../../flags/vllm/latency_flags.txt"));

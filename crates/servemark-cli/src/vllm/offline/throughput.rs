@@ -347,4 +347,4 @@ const OF_ENGINE: [Flag; 6] = [
 
 /// Recorded flags of vLLM 0.33.0's `bench throughput`, without the engine's.
 pub(super) const PEER: PeerFlags =
-    PeerFlags::recorded(include_str!("../../../../../fixtures/vllm/throughput_flags.txt"));
+    PeerFlags::recorded(include_str!("../../../flags/vllm/throughput_flags.txt"));
