@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn conditions_add_what_they_are_about() {
         let args = parsed("a b --fail-if ttft:p95>+5% --fail-if itl:mean<1 --as sglang").unwrap();
-        assert_eq!(args.figures().len(), Figure::headline().len() + 1);
+        assert_eq!(args.figures().len(), Figure::compared().len() + 1);
         assert_eq!(args.policy().percentiles, [90.0, 95.0, 99.0]);
         assert_eq!(args.policy().name, "sglang");
         assert!(!args.beyond_noise);
         let args = parsed("a b --fail-if server_queue:p95>+5% --no-worse-than prefill:mean=3%");
         assert_eq!(args.unwrap().policy().parts, [RequestPart::ServerQueue, RequestPart::Prefill]);
         let args = parsed("a b --no-worse-than ttft:p75=3% --no-worse-than 5%").unwrap();
-        assert_eq!(args.figures().len(), Figure::headline().len() + 1);
+        assert_eq!(args.figures().len(), Figure::compared().len() + 1);
         assert!(args.policy().percentiles.contains(&75.0));
     }
 

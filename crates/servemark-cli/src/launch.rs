@@ -41,27 +41,33 @@ pub(crate) fn clap_command() -> clap::Command {
 
 /// What the help says besides the flags.
 const NOTES: &str = "\
-The command is started over ssh on every host, and directly on localhost. The first host is rank
-0, which prints the report; put localhost there to keep its files, and Ctrl-C, on this machine.
-Every machine needs the program, the data set and the tokenizer at the same places.
+The command is started over ssh on every host, and directly on localhost. The
+first host is rank 0, which prints the report; put localhost there to keep its
+files, and Ctrl-C, on this machine. Every machine needs the program, the data
+set and the tokenizer at the same places.
 
-Whoever has another launcher does without this command: every measuring command takes
-  --coordinator nats://HOST:PORT[/NAME]  NATS server over which the ranks find each other
-  --world N --rank R                     by default as Slurm, Open MPI, PMI, torchrun or an
-                                         indexed Kubernetes job say
-  --gather records|logs                  what rank 0 gets: what the report needs, or whole logs
-  --share-concurrency                    ranks hand each other places of --max-concurrency, which
-                                         is split into fixed parts otherwise
-  --require-all-ranks                    exit with 3 if a rank was lost
-  --join-timeout SECONDS                 time to wait for the coordinator and the ranks (300)
-  --coordinator-creds FILE               credentials of a NATS user; NATS_TOKEN, or NATS_USER and
-                                         NATS_PASSWORD, hold others
+With another launcher, start the command itself on every machine. All commands
+that measure a server take
+  --coordinator nats://HOST:PORT[/NAME]
+                           NATS server over which the ranks find each other
+  --world N --rank R       by default those of Slurm, Open MPI, PMI, torchrun
+                           or an indexed Kubernetes job
+  --gather records|logs    content of what rank 0 gets: the records that a
+                           report needs, or whole run logs
+  --share-concurrency      hand on places of --max-concurrency, which is split
+                           into fixed parts otherwise
+  --require-all-ranks      exit with 3 if a rank was lost
+  --join-timeout SECONDS   time to wait for the coordinator and the ranks (300)
+  --coordinator-creds FILE
+                           credentials of a NATS user; NATS_TOKEN, or NATS_USER
+                           and NATS_PASSWORD, hold others
   --coordinator-ca FILE, --coordinator-cert FILE, --coordinator-key FILE
-                                         certificates for tls://HOST:PORT
+                           certificates for tls://HOST:PORT
 
 Examples:
   servemark launch --hosts localhost,b,c -- bench-serving --backend vllm \\
     --base-url http://10.0.0.9:8000 --num-prompts 100000 --request-rate 3000
   srun -N4 servemark vllm bench serve ... --coordinator nats://10.0.0.1:4222
 
-Exit codes: that of rank 0, or the largest one if rank 0 succeeds and another rank does not.";
+Exit codes: 0 if all ranks succeeded; otherwise that of rank 0, or the largest
+one if rank 0 succeeded.";

@@ -87,8 +87,9 @@ fn text(name: SchemaName) -> String {
 }
 
 /// Commands without `--json`, each with the reason.
-const WITHOUT_DOCUMENT: [(&str, &str); 3] = [
+const WITHOUT_DOCUMENT: [(&str, &str); 4] = [
     ("completions", "what it prints is a script for a shell"),
+    ("launch", "what it prints is what its command prints, which takes --json behind the --"),
     ("man", "what it prints is a page for man"),
     ("schema", "what it prints is JSON already"),
 ];
@@ -96,8 +97,9 @@ const WITHOUT_DOCUMENT: [(&str, &str); 3] = [
 /// Refuses `--json` for a command that prints no document.
 pub(crate) fn refuse_document(command: &str, args: &[OsString]) -> Result<(), UsageError> {
     let found = WITHOUT_DOCUMENT.iter().find(|(name, _)| *name == command);
+    let own = || args.iter().take_while(|arg| *arg != "--");
     match found {
-        Some((name, why)) if args.iter().any(|arg| arg == JSON.name()) => {
+        Some((name, why)) if own().any(|arg| arg == JSON.name()) => {
             let program = format!("servemark {name}");
             Err(UsageError::refused(&program, CliError::no_effect(JSON, format!("here: {why}"))))
         }
@@ -198,5 +200,7 @@ mod tests {
             assert!(refuse_document(command, &["bash".into()]).is_ok());
         }
         assert!(refuse_document("score", &["--json".into()]).is_ok());
+        let inner = ["--", "bench-serving", "--json"].map(Into::into);
+        assert!(refuse_document("launch", &inner).is_ok());
     }
 }
