@@ -13,7 +13,8 @@ use servemark::{ExitCode, RankError, Run, rank_log};
 use tempfile::NamedTempFile;
 use tokio::task::JoinSet;
 
-use crate::lead::{Gather, Lead, LeadState};
+use crate::lead::{Lead, LeadState};
+use crate::lead_spec::Gather;
 use crate::message::{BlockRequest, RankStage, encode};
 use crate::pause::pause;
 

@@ -18,9 +18,10 @@ use tokio::time::MissedTickBehavior;
 use crate::coordinator::{Coordinator, CoordinatorError, Message, Subscription};
 use crate::error::{no_connection, no_thread, silent, thread_died, unlike};
 use crate::gather;
+use crate::lead_spec::{Concurrency, Gather, LeadSpec, RankEvent};
 use crate::message::{
-    Bulletin, Digest, JoinReply, Joining, Places, PlanReply, RankStage, Report, RunStage, ToLead,
-    decode, encode,
+    Bulletin, Digest, JoinReply, Joining, PlaceReport, PlanReply, RankStage, Report, RunStage,
+    ToLead, decode, encode,
 };
 use crate::pause::pause;
 use crate::places::decide;
@@ -28,88 +29,6 @@ use crate::rank_state::RankState;
 use crate::stops::{announce_stops, level, raise};
 use crate::subject::Subjects;
 use crate::thread::{MessageThread, Shared};
-
-/// Settings of rank 0.
-pub struct LeadSpec {
-    /// Name of the group, which distinguishes it from others that use the same coordinator.
-    pub name: String,
-    /// Number of ranks.
-    pub ranks: NonZeroUsize,
-    /// Name of this machine.
-    pub host: String,
-    /// What is gathered from the other ranks.
-    pub gather: Gather,
-    /// How the ranks share a concurrency limit.
-    pub concurrency: Concurrency,
-    /// Time to wait until every rank has joined.
-    pub patience: Duration,
-    /// Receives what happens to the ranks.
-    pub on_event: Box<dyn Fn(RankEvent) + Send + Sync>,
-}
-
-impl fmt::Debug for LeadSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LeadSpec").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// What is gathered from the other ranks.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Gather {
-    /// Everything that a report needs. The texts of the answers stay in the rank's own log, unless
-    /// the plan writes them somewhere.
-    #[default]
-    Records,
-    /// The whole logs, which are kept beside the merged one.
-    Logs,
-}
-
-/// How ranks share a concurrency limit.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Concurrency {
-    /// Each rank has a fixed part of the limit.
-    #[default]
-    Split,
-    /// Ranks hand places that they do not use to ranks that need them.
-    Shared,
-}
-
-/// Something that happened to a rank.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum RankEvent {
-    /// A rank has joined.
-    Joined {
-        /// The rank.
-        rank: usize,
-        /// Name of its machine.
-        host: String,
-        /// Number of ranks that have joined, this one included.
-        joined: usize,
-    },
-    /// A process that asked to take part was refused.
-    Refused {
-        /// The reason.
-        reason: String,
-    },
-    /// A rank was lost.
-    Lost {
-        /// The rank.
-        rank: usize,
-        /// The reason.
-        reason: String,
-    },
-    /// A rank that was lost is there again.
-    Returned {
-        /// The rank.
-        rank: usize,
-    },
-    /// The measurement of all ranks is over, and their results are gathered.
-    Gathering {
-        /// Number of ranks.
-        ranks: usize,
-    },
-}
 
 /// Rank 0 of a group.
 #[derive(Debug)]
@@ -158,13 +77,13 @@ impl LeadState {
             return;
         };
         let targets = &self.bulletin.places;
-        let lead = (targets[0], Places::from(own.counts()));
+        let lead = (targets[0], PlaceReport::from(own.counts()));
         let others = self.others.iter().zip(&targets[1..]).map(|(other, &target)| {
-            let unknown = Places { held: target, ..Places::default() };
+            let unknown = PlaceReport { held: target, ..PlaceReport::default() };
             let reported = other.report.places.filter(|_| other.report.run == run);
             match other.lost {
                 // What a lost rank had is free again.
-                Some(_) => (0, Places::default()),
+                Some(_) => (0, PlaceReport::default()),
                 None => (target, reported.unwrap_or(unknown)),
             }
         });
@@ -339,7 +258,7 @@ impl Lead {
                 tokio::select! {
                     _ = beat.tick() => {
                         ticks += 1;
-                        if ticks % TICKS_PER_BEAT == 0 {
+                        if ticks.is_multiple_of(TICKS_PER_BEAT) {
                             self.find_lost();
                         } else if !self.shares_places_now() {
                             continue;

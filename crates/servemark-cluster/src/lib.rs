@@ -17,6 +17,7 @@ mod error;
 mod gather;
 mod in_process;
 mod lead;
+mod lead_spec;
 mod member;
 mod message;
 #[cfg(feature = "nats")]
@@ -32,7 +33,8 @@ pub use coordinator::{
     Coordinator, CoordinatorError, CoordinatorFuture, Message, Reply, Subscription,
 };
 pub use in_process::{Faults, InProcess};
-pub use lead::{Concurrency, Gather, LeadGroup, LeadSpec, RankEvent};
+pub use lead::LeadGroup;
+pub use lead_spec::{Concurrency, Gather, LeadSpec, RankEvent};
 pub use member::{AssignedRun, MemberGroup, MemberSpec};
 #[cfg(feature = "nats")]
 pub use nats::{Nats, NatsAccess};

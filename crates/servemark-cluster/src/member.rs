@@ -246,7 +246,7 @@ impl Member {
                 tokio::select! {
                     _ = beat.tick() => {
                         ticks += 1;
-                        if ticks % TICKS_PER_BEAT == 0 {
+                        if ticks.is_multiple_of(TICKS_PER_BEAT) {
                             self.follow_clock().await;
                         } else if !self.shares_places_now() {
                             continue;

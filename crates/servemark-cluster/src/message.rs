@@ -75,12 +75,12 @@ pub(crate) struct Report {
     pub(crate) clock: Option<RankClock>,
     /// The rank's places of the concurrency limit, if the ranks hand them to each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) places: Option<Places>,
+    pub(crate) places: Option<PlaceReport>,
 }
 
 /// A rank's places of a concurrency limit.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub(crate) struct Places {
+pub(crate) struct PlaceReport {
     /// Places that the rank has.
     pub(crate) held: usize,
     /// Places that it has and does not use.
@@ -89,7 +89,7 @@ pub(crate) struct Places {
     pub(crate) waiting: usize,
 }
 
-impl From<PlaceCounts> for Places {
+impl From<PlaceCounts> for PlaceReport {
     fn from(counts: PlaceCounts) -> Self {
         let PlaceCounts { held, free, waiting } = counts;
         Self { held, free, waiting }

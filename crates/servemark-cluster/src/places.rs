@@ -1,6 +1,6 @@
 //! Hands places of a concurrency limit from ranks that do not use them to ranks that need them.
 
-use crate::message::Places;
+use crate::message::PlaceReport;
 
 /// Decides how many places each rank is to have. `current` has the last decision and what each rank
 /// last reported.
@@ -8,10 +8,10 @@ use crate::message::Places;
 /// A rank takes more places at once, but can give up only free ones. So a place counts as taken
 /// until the report of its rank says that it was given up: the ranks never have more places together
 /// than the limit. While no session waits, every rank keeps the places that it has.
-pub(crate) fn decide(limit: usize, current: &[(usize, Places)]) -> Vec<usize> {
+pub(crate) fn decide(limit: usize, current: &[(usize, PlaceReport)]) -> Vec<usize> {
     let taken: usize = current.iter().map(|(target, places)| places.held.max(*target)).sum();
     let mut left = limit.saturating_sub(taken);
-    let needs = |places: &Places| places.waiting > places.free;
+    let needs = |places: &PlaceReport| places.waiting > places.free;
     let wanted: usize = current
         .iter()
         .filter(|(target, places)| needs(places) && places.held >= *target)
@@ -44,8 +44,8 @@ mod tests {
 
     use super::*;
 
-    fn places(held: usize, free: usize, waiting: usize) -> Places {
-        Places { held, free, waiting }
+    fn places(held: usize, free: usize, waiting: usize) -> PlaceReport {
+        PlaceReport { held, free, waiting }
     }
 
     #[test]
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(first, [3, 8], "places are given up first");
         // They were given up: now the second gets them.
         assert_eq!(decide(16, &[(3, places(3, 2, 0)), (8, places(8, 0, 5))]), [3, 13]);
-        // Nobody is in need: everything stays.
+        // No session waits: everything stays.
         let even = [(8, places(8, 3, 0)), (8, places(8, 1, 0))];
         assert_eq!(decide(16, &even), [8, 8]);
     }
@@ -67,14 +67,17 @@ mod tests {
     #[test]
     fn ranks_never_have_more_places_than_the_limit() {
         let mut random = NumpyRandom::seeded(5);
-        let mut draw = |most: usize| random.randint(0, most as i64 + 1).unwrap() as usize;
+        let mut draw = |most: usize| {
+            let above = i64::try_from(most + 1).unwrap();
+            usize::try_from(random.randint(0, above).unwrap()).unwrap()
+        };
         for round in 0..200 {
             let (limit, ranks) = (1 + draw(40), 1 + draw(5));
             let share = |rank: usize| (limit + ranks - 1 - rank) / ranks;
             let mut targets: Vec<usize> = (0..ranks).map(share).collect();
             let mut held = targets.clone();
             let mut used = vec![0_usize; ranks];
-            let mut reports: Vec<Places> =
+            let mut reports: Vec<PlaceReport> =
                 held.iter().map(|held| places(*held, *held, 0)).collect();
             for _ in 0..60 {
                 for rank in 0..ranks {

@@ -103,9 +103,10 @@ mod member {
                 GatherWhat::Records => Gather::Records,
                 GatherWhat::Logs => Gather::Logs,
             },
-            concurrency: match args.shares_concurrency {
-                true => Concurrency::Shared,
-                false => Concurrency::Split,
+            concurrency: if args.shares_concurrency {
+                Concurrency::Shared
+            } else {
+                Concurrency::Split
             },
             patience: args.patience,
             on_event: Box::new(move |event| screen::eprint_line(&words(&event, ranks.get()))),
