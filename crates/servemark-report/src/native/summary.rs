@@ -3,7 +3,7 @@
 use std::io;
 
 use servemark_core::{CertificateCheck, Weights, printable};
-use servemark_metrics::{FailureTally, Metrics, Summary, TruthComparison};
+use servemark_metrics::{FailureTally, Metrics, RankAudit, Summary, TruthComparison};
 
 use crate::table::wrapped;
 use crate::{Report, ReportFormat};
@@ -34,11 +34,27 @@ impl ReportFormat for RunSummary {
         );
         let truth = report.metrics.truth.as_ref().map(|truth| ("Error", error(truth)));
         let incomplete = incomplete(report.metrics).map(|how| ("INCOMPLETE", how));
-        let rows = incomplete.into_iter().chain(rows).chain([("Client", client)]).chain(truth);
+        let ranks = audit.ranks.as_ref().map(|audit| ("Ranks", ranks(audit)));
+        let rows = incomplete.into_iter().chain(rows).chain(ranks);
+        let rows = rows.chain([("Client", client)]).chain(truth);
         for (name, text) in rows {
             self.row(name, &text, out)?;
         }
         Ok(())
+    }
+}
+
+/// Returns how many of the processes that shared the run have all their requests in the log, and
+/// what is missing.
+fn ranks(audit: &RankAudit) -> String {
+    let RankAudit { ranks, present, missing_share, lost, .. } = audit;
+    match lost.as_slice() {
+        [] => format!("{present} of {ranks}"),
+        lost => format!(
+            "{present} of {ranks}; {:.1} % of the requests are missing: {}",
+            100.0 * missing_share,
+            lost.join("; ")
+        ),
     }
 }
 
