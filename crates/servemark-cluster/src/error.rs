@@ -3,6 +3,7 @@
 use servemark::core::Stamp;
 use servemark::{ExitCode, RankError};
 
+use crate::coordinator::{Coordinator, Subscription};
 use crate::lead::LOST_AFTER;
 use crate::message::Digest;
 
@@ -42,6 +43,15 @@ pub(crate) fn silent(seen: Stamp, started: Option<Stamp>) -> String {
         ),
         None => format!("nothing was heard of it for {since} s"),
     }
+}
+
+/// Subscribes to a subject.
+pub(crate) async fn subscribed(
+    coordinator: &dyn Coordinator,
+    subject: String,
+) -> Result<Subscription, RankError> {
+    let subscription = coordinator.subscribe(subject).await;
+    subscription.map_err(|error| no_connection(&error.to_string()))
 }
 
 pub(crate) fn no_connection(reason: &str) -> RankError {

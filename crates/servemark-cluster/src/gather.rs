@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servemark::core::{Clock, RunLog, RunLogReader, first_free};
 use servemark::metrics::Audit;
-use servemark::plan::{BenchPlan, OutputSpec};
+use servemark::plan::OutputSpec;
 use servemark::{ExitCode, RankError, Run, rank_log};
 use tempfile::NamedTempFile;
 use tokio::task::JoinSet;
@@ -21,7 +21,7 @@ use crate::pause::pause;
 /// Gathers the logs of all ranks, merges them with rank 0's, and writes the merged log to the path
 /// of the plan.
 pub(crate) async fn gather(lead: &Arc<Lead>, own: Run) -> Result<Run, RankError> {
-    let output = output_of(lead);
+    let output = lead.output();
     let Run { log, lost_shards, sent, mut run_log_error, .. } = own;
     let mut logs = vec![log];
     let (mut tasks, mut left) =
@@ -57,26 +57,12 @@ pub(crate) async fn gather(lead: &Arc<Lead>, own: Run) -> Result<Run, RankError>
 fn merged(lead: &Lead, logs: Vec<RunLog>) -> Result<RunLog, RankError> {
     let merged = RunLog::merged(logs);
     let log = merged.map_err(|error| RankError::new(error.to_string(), ExitCode::Internal))?;
-    let lost: Vec<(usize, String, String)> = lead.state.read(|state| {
-        let lost = state.others.iter().filter_map(|other| Some((other, other.lost.clone()?)));
-        let host = |joined: &crate::message::Joining| joined.host.clone();
-        lost.map(|(other, reason)| {
-            (other.rank, other.joined.as_ref().map(host).unwrap_or_default(), reason)
+    Ok(lead.state.read(|state| {
+        state.others.iter().fold(log, |log, other| match &other.lost {
+            Some(reason) => log.with_reason_of_loss(other.rank, other.host(), reason),
+            None => log,
         })
-        .collect()
-    });
-    let is_missing = |log: &RunLog, rank: usize| {
-        let ranks = log.header().ranks.as_ref();
-        ranks.is_some_and(|ranks| ranks.members[rank].lost.is_some())
-    };
-    Ok(lost.into_iter().fold(log, |log, (rank, host, reason)| {
-        if is_missing(&log, rank) { log.with_lost_rank(rank, &host, &reason) } else { log }
     }))
-}
-
-fn output_of(lead: &Lead) -> OutputSpec {
-    let plan = lead.plan().and_then(|plan| serde_json::from_value::<BenchPlan>(plan).ok());
-    plan.map(|plan| plan.output).unwrap_or_default()
 }
 
 /// Returns where a rank's log is kept, if it is.

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use servemark::core::{Clock, MonotonicClock, RankClock, RankStart, Stamp, unix_now};
-use servemark::runner::{Share, SharedPlaces, Stop, StopHandle};
+use servemark::plan::OutputSpec;
+use servemark::runner::{Share, Stop};
 use servemark::{
-    ExitCode, Live, LiveCounts, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun,
-    Run,
+    ExitCode, LiveCounts, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, Run,
 };
 use tokio::sync::oneshot;
-use tokio::time::MissedTickBehavior;
 
+use crate::beat::Beat;
 use crate::coordinator::{Coordinator, CoordinatorError, Message, Subscription};
-use crate::error::{no_connection, no_thread, silent, thread_died, unlike};
+use crate::error::{no_connection, no_thread, silent, subscribed, thread_died, unlike};
 use crate::gather;
 use crate::lead_spec::{Concurrency, Gather, LeadSpec, RankEvent};
 use crate::message::{
@@ -26,6 +26,7 @@ use crate::message::{
 use crate::pause::pause;
 use crate::places::decide;
 use crate::rank_state::RankState;
+use crate::run_handles::RunHandles;
 use crate::stops::{announce_stops, level, raise};
 use crate::subject::Subjects;
 use crate::thread::{MessageThread, Shared};
@@ -65,6 +66,10 @@ pub(crate) struct LeadState {
     plan: Option<PlanReply>,
     load: Option<Digest>,
     run: Option<RunHandles>,
+    /// Concurrency limit of the run, 0 without one.
+    limit: usize,
+    /// Files of the run.
+    output: OutputSpec,
     started: Option<Stamp>,
     lost_any: bool,
 }
@@ -73,9 +78,7 @@ impl LeadState {
     /// Decides anew how many places of the concurrency limit each rank is to have.
     fn deal_out_places(&mut self) {
         let run = self.bulletin.run;
-        let Some((own, limit)) = self.run.as_ref().and_then(|run| run.places.as_ref()) else {
-            return;
-        };
+        let Some(own) = self.run.as_ref().and_then(|run| run.places.as_ref()) else { return };
         let targets = &self.bulletin.places;
         let lead = (targets[0], PlaceReport::from(own.counts()));
         let others = self.others.iter().zip(&targets[1..]).map(|(other, &target)| {
@@ -88,7 +91,7 @@ impl LeadState {
             }
         });
         let current: Vec<_> = std::iter::once(lead).chain(others).collect();
-        let decided = decide(*limit, &current);
+        let decided = decide(self.limit, &current);
         own.set_target(decided[0]);
         self.bulletin.places = decided;
     }
@@ -97,17 +100,6 @@ impl LeadState {
     pub(crate) fn run_number(&self) -> u64 {
         self.bulletin.run
     }
-}
-
-/// Counters and stop handles of the run in progress.
-#[derive(Debug)]
-struct RunHandles {
-    live: Arc<Live>,
-    stop: StopHandle,
-    early: StopHandle,
-    /// Rank 0's places of the concurrency limit, and the limit, if the ranks hand places to each
-    /// other.
-    places: Option<(Arc<SharedPlaces>, usize)>,
 }
 
 impl LeadGroup {
@@ -123,6 +115,8 @@ impl LeadGroup {
             plan: None,
             load: None,
             run: None,
+            limit: 0,
+            output: OutputSpec::default(),
             started: None,
             lost_any: false,
         };
@@ -203,12 +197,9 @@ impl Lead {
             Err(CoordinatorError::Connection(reason)) => return Err(no_connection(&reason)),
             Err(_) => {}
         }
-        let subscribe = |subject| async {
-            let subscription = self.coordinator.subscribe(subject).await;
-            subscription.map_err(|error| no_connection(&error.to_string()))
-        };
-        let requests = subscribe(self.subjects.lead()).await?;
-        let clock = subscribe(self.subjects.clock()).await?;
+        let coordinator = self.coordinator.as_ref();
+        let requests = subscribed(coordinator, self.subjects.lead()).await?;
+        let clock = subscribed(coordinator, self.subjects.clock()).await?;
         Ok(Listening { requests, clock })
     }
 
@@ -251,20 +242,12 @@ impl Lead {
             }
         };
         let publish = async {
-            let mut beat = tokio::time::interval(TICK);
-            let mut ticks = 0_u32;
-            beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut beat = Beat::start();
             loop {
-                tokio::select! {
-                    _ = beat.tick() => {
-                        ticks += 1;
-                        if ticks.is_multiple_of(TICKS_PER_BEAT) {
-                            self.find_lost();
-                        } else if !self.shares_places_now() {
-                            continue;
-                        }
-                    }
-                    () = self.state.announced() => {}
+                let is_fast =
+                    self.state.read(|state| RunHandles::shares_places(state.run.as_ref()));
+                if beat.due(&self.state, is_fast).await {
+                    self.find_lost();
                 }
                 self.publish().await;
             }
@@ -297,11 +280,6 @@ impl Lead {
         });
         // The next bulletin makes good for a lost one.
         let _ = self.coordinator.publish(self.subjects.all(), encode(&bulletin)).await;
-    }
-
-    /// Returns whether the ranks of the run in progress hand places to each other.
-    fn shares_places_now(&self) -> bool {
-        self.state.read(|state| state.run.as_ref().is_some_and(|run| run.places.is_some()))
     }
 
     async fn on_message(&self, message: Message) {
@@ -493,17 +471,16 @@ impl RankGroup for LeadGroup {
     fn begin(&self, run: RankRun) -> RankFuture<'_, String> {
         let lead = Arc::clone(&self.inner);
         Box::pin(async move {
-            let RankRun { plan, clock, live, stop, early, places } = run;
-            let limit = plan.load.max_concurrency.map_or(0, NonZeroUsize::get);
-            let places = places.map(|places| (places, limit));
+            let limit = run.plan.load.max_concurrency.map_or(0, NonZeroUsize::get);
             let ranks = lead.place.ranks;
             let shares = (0..ranks.get()).map(|rank| Share::of_rank(rank, ranks).of(limit));
-            let shares: Vec<usize> = if places.is_some() { shares.collect() } else { Vec::new() };
+            let shares: Vec<usize> =
+                if run.places.is_some() { shares.collect() } else { Vec::new() };
             let name = format!("{}-{:016x}", lead.name, instance());
-            let clock_started = lead.clock.stamp(clock.instant(Stamp::ZERO));
+            let clock_started = lead.clock.stamp(run.clock.instant(Stamp::ZERO));
             let reply = PlanReply {
                 name: name.clone(),
-                plan: plan.to_json(),
+                plan: run.plan.to_json(),
                 clock_started_ns: clock_started.as_nanos(),
                 gathers_logs: lead.gather == Gather::Logs,
                 shares_places: lead.concurrency == Concurrency::Shared,
@@ -517,7 +494,8 @@ impl RankGroup for LeadGroup {
                 state.load = None;
                 state.started = None;
                 state.bulletin.places = shares;
-                state.run = Some(RunHandles { live, stop, early, places });
+                (state.limit, state.output) = (limit, run.plan.output.clone());
+                state.run = Some(RunHandles::of(run));
             });
             Ok(name)
         })
@@ -553,9 +531,7 @@ impl RankGroup for LeadGroup {
     fn drained(&self) -> RankFuture<'_, Option<RankClock>> {
         let lead = Arc::clone(&self.inner);
         Box::pin(async move {
-            let handles = lead
-                .state
-                .read(|state| state.run.as_ref().map(|run| [run.stop.clone(), run.early.clone()]));
+            let handles = lead.state.read(|state| state.run.as_ref().map(RunHandles::stops));
             let all_over = lead.state.until(|state| {
                 let run = state.bulletin.run;
                 state.others.iter().all(|other| other.is_over(run)).then_some(())
@@ -598,9 +574,9 @@ impl RankGroup for LeadGroup {
 }
 
 impl Lead {
-    /// Returns the plan of the run in progress.
-    pub(crate) fn plan(&self) -> Option<serde_json::Value> {
-        self.state.read(|state| state.plan.as_ref().map(|reply| reply.plan.clone()))
+    /// Returns the files of the run in progress.
+    pub(crate) fn output(&self) -> OutputSpec {
+        self.state.read(|state| state.output.clone())
     }
 
     /// Returns the number of the run in progress.
@@ -622,13 +598,6 @@ impl Lead {
         }
     }
 }
-
-/// Time between two bulletins.
-pub(crate) const BEAT: Duration = Duration::from_secs(1);
-
-/// Time after which ranks look whether places have to be handed on, and its part of [`BEAT`].
-pub(crate) const TICK: Duration = Duration::from_millis(100);
-pub(crate) const TICKS_PER_BEAT: u32 = 10;
 
 /// Time without a report after which a rank counts as lost. A network may be cut for five seconds.
 pub(crate) const LOST_AFTER: Duration = Duration::from_secs(8);

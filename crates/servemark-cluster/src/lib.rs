@@ -10,6 +10,7 @@
 //! [`RankGroup`](servemark::RankGroup)s of a [`RunContext`](servemark::RunContext). Their messages
 //! go through a [`Coordinator`]: [`InProcess`] within one program, [`Nats`] between machines.
 
+mod beat;
 mod blocks;
 mod clock;
 mod coordinator;
@@ -25,6 +26,7 @@ mod nats;
 mod pause;
 mod places;
 mod rank_state;
+mod run_handles;
 mod stops;
 mod subject;
 mod thread;

@@ -5,26 +5,23 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark::client::raise_nofile;
-use servemark::core::{Clock, MonotonicClock, RankClock, RankStart, RunLog, Stamp, Texts};
+use servemark::core::{Clock, MonotonicClock, RankClock, RankStart, Stamp, Texts};
 use servemark::plan::BenchPlan;
-use servemark::runner::{SharedPlaces, StopHandle};
-use servemark::{
-    ExitCode, Live, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, Run,
-};
+use servemark::{ExitCode, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, Run};
 use tokio::sync::oneshot;
-use tokio::time::MissedTickBehavior;
 
+use crate::beat::{BEAT, Beat};
 use crate::blocks::Blocks;
 use crate::clock;
 use crate::coordinator::{Coordinator, CoordinatorError, Message, Subscription};
-use crate::error::{no_connection, no_thread, thread_died};
-use crate::lead::{BEAT, LOST_AFTER, TICK, TICKS_PER_BEAT, instance};
+use crate::error::{no_connection, no_thread, subscribed, thread_died};
+use crate::lead::{LOST_AFTER, instance};
 use crate::message::{
     BlockRequest, Bulletin, JoinReply, Joining, PlanReply, RankStage, Report, RunStage, ToLead,
     decode, encode,
 };
 use crate::pause::pause;
+use crate::run_handles::RunHandles;
 use crate::stops::{announce_stops, level, raise};
 use crate::subject::Subjects;
 use crate::thread::{MessageThread, Shared};
@@ -80,18 +77,10 @@ struct MemberState {
     heard: Stamp,
     report: Report,
     plan: Option<PlanReply>,
+    /// Whether rank 0 shows or writes the texts of the answers.
+    shows_texts: bool,
     run: Option<RunHandles>,
     blocks: Option<Blocks>,
-}
-
-/// What a run of this process shares with the thread of messages.
-#[derive(Clone, Debug)]
-struct RunHandles {
-    clock: MonotonicClock,
-    live: Arc<Live>,
-    stop: StopHandle,
-    early: StopHandle,
-    places: Option<Arc<SharedPlaces>>,
 }
 
 impl MemberGroup {
@@ -105,6 +94,7 @@ impl MemberGroup {
             heard: clock.now(),
             report,
             plan: None,
+            shows_texts: false,
             run: None,
             blocks: None,
         };
@@ -179,12 +169,9 @@ impl Member {
         name: &str,
         patience: Duration,
     ) -> Result<Listening, RankError> {
-        let subscribe = |subject| async {
-            let subscription = self.coordinator.subscribe(subject).await;
-            subscription.map_err(|error| no_connection(&error.to_string()))
-        };
-        let bulletins = subscribe(self.subjects.all()).await?;
-        let requests = subscribe(self.subjects.rank(self.place.rank)).await?;
+        let coordinator = self.coordinator.as_ref();
+        let bulletins = subscribed(coordinator, self.subjects.all()).await?;
+        let requests = subscribed(coordinator, self.subjects.rank(self.place.rank)).await?;
         let RankPlace { rank, ranks, host } = self.place.clone();
         let joining = Joining {
             rank,
@@ -192,8 +179,6 @@ impl Member {
             instance,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host,
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
-            most_files: raise_nofile().unwrap_or_default(),
         };
         let (request, began) = (encode(&ToLead::Join(joining)), self.clock.now());
         loop {
@@ -239,20 +224,12 @@ impl Member {
             }
         };
         let publish = async {
-            let mut beat = tokio::time::interval(TICK);
-            let mut ticks = 0_u32;
-            beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut beat = Beat::start();
             loop {
-                tokio::select! {
-                    _ = beat.tick() => {
-                        ticks += 1;
-                        if ticks.is_multiple_of(TICKS_PER_BEAT) {
-                            self.follow_clock().await;
-                        } else if !self.shares_places_now() {
-                            continue;
-                        }
-                    }
-                    () = self.state.announced() => {}
+                let is_fast =
+                    self.state.read(|state| RunHandles::shares_places(state.run.as_ref()));
+                if beat.due(&self.state, is_fast).await {
+                    self.follow_clock().await;
                 }
                 self.publish().await;
             }
@@ -263,7 +240,7 @@ impl Member {
                 let over = self.state.until(|state| state.run.is_none().then_some(()));
                 tokio::select! {
                     () = over => {}
-                    () = announce_stops(&self.state, [handles.stop, handles.early]) => {}
+                    () = announce_stops(&self.state, handles.stops()) => {}
                 }
             }
         };
@@ -324,11 +301,6 @@ impl Member {
         let payload = encode(&ToLead::Report(report));
         // The next report makes good for a lost one.
         let _ = self.coordinator.publish(self.subjects.lead(), payload).await;
-    }
-
-    /// Returns whether the ranks of the run in progress hand places to each other.
-    fn shares_places_now(&self) -> bool {
-        self.state.read(|state| state.run.as_ref().is_some_and(|run| run.places.is_some()))
     }
 
     /// Asks for rank 0's time once while requests are measured.
@@ -425,9 +397,9 @@ impl RankGroup for MemberGroup {
     }
 
     fn begin(&self, run: RankRun) -> RankFuture<'_, String> {
-        let RankRun { clock, live, stop, early, places, .. } = run;
         let name = self.inner.state.announce(|state| {
-            state.run = Some(RunHandles { clock, live, stop, early, places });
+            state.shows_texts = run.plan.shows_texts();
+            state.run = Some(RunHandles::of(run));
             state.plan.as_ref().map(|plan| plan.name.clone())
         });
         Box::pin(async move {
@@ -497,12 +469,11 @@ impl RankGroup for MemberGroup {
     fn gather(&self, run: Run) -> RankFuture<'_, Run> {
         let member = Arc::clone(&self.inner);
         Box::pin(async move {
-            let gathers_logs = member
-                .state
-                .read(|state| state.plan.as_ref().is_some_and(|plan| plan.gathers_logs));
+            let keeps_texts = member.state.read(|state| {
+                state.shows_texts || state.plan.as_ref().is_some_and(|plan| plan.gathers_logs)
+            });
             let log = Arc::new(run.log);
-            let texts =
-                if gathers_logs || shows_texts(&log) { Texts::Kept } else { Texts::LeftOut };
+            let texts = if keeps_texts { Texts::Kept } else { Texts::LeftOut };
             member.state.announce(|state| {
                 state.report.stage = RankStage::Logged;
                 state.blocks = Some(Blocks::of(Arc::clone(&log), texts));
@@ -532,12 +503,6 @@ impl RankGroup for MemberGroup {
         });
         Box::pin(async { Ok(()) })
     }
-}
-
-/// Returns whether rank 0 shows or writes the texts of the answers.
-fn shows_texts(log: &RunLog) -> bool {
-    let plan = serde_json::from_value::<BenchPlan>(log.header().plan.clone());
-    plan.is_ok_and(|plan| plan.shows_texts())
 }
 
 /// Time without a bulletin after which rank 0 counts as lost. It is longer than for other ranks: a

@@ -162,9 +162,6 @@ pub(crate) struct Joining {
     pub(crate) instance: u64,
     pub(crate) version: String,
     pub(crate) host: String,
-    pub(crate) cores: usize,
-    /// Number of files that the process may have open.
-    pub(crate) most_files: u64,
 }
 
 /// The answer to [`ToLead::Join`].

@@ -29,6 +29,11 @@ impl RankState {
         }
     }
 
+    /// Returns the name of the rank's machine; empty if it has not joined.
+    pub(crate) fn host(&self) -> &str {
+        self.joined.as_ref().map_or("", |joined| &joined.host)
+    }
+
     /// Returns how far the rank is with a run.
     pub(crate) fn stage(&self, run: u64) -> &RankStage {
         if self.report.run == run { &self.report.stage } else { &RankStage::Idle }

@@ -153,6 +153,9 @@ impl RequestRecord {
     /// Moves all stamps by a number of nanoseconds, onto the axis of another clock. No time between
     /// two stamps changes.
     pub fn shift(&mut self, nanos: i64) {
+        if nanos == 0 {
+            return;
+        }
         let optional = [
             &mut self.granted,
             &mut self.sent,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::{ClientCost, Footer, RankFacts, RankMember, RankStart, Ranks, RunLog};
-use crate::{RequestRecord, Stamp};
+use crate::Stamp;
 
 /// Why logs cannot be merged.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
@@ -73,21 +73,20 @@ impl RunLog {
         let mut records = Vec::with_capacity(parts.iter().map(|part| part.log.records.len()).sum());
         for part in parts {
             let nanos = part.nanos_to(start.at);
-            records.extend(part.log.records.into_iter().map(|record| moved(record, nanos)));
+            records.extend(part.log.records.into_iter().map(|mut record| {
+                record.shift(nanos);
+                record
+            }));
         }
         Ok(Self::new(header, records, footer).with_telemetry(telemetry))
     }
 
-    /// Returns whether this is the log of one of several processes that shared a run.
-    pub fn is_part(&self) -> bool {
-        self.header.rank.is_some()
-    }
-
-    /// Sets why a rank was lost in a merged log, and the name of its machine.
+    /// Sets why a rank was lost, and the name of its machine, in a merged log. A rank that is not
+    /// lost there stays as it is.
     #[must_use]
-    pub fn with_lost_rank(mut self, rank: usize, host: &str, reason: &str) -> Self {
+    pub fn with_reason_of_loss(mut self, rank: usize, host: &str, reason: &str) -> Self {
         let members = self.header.ranks.iter_mut().flat_map(|ranks| &mut ranks.members);
-        for member in members.filter(|member| member.rank == rank) {
+        for member in members.filter(|member| member.rank == rank && member.lost.is_some()) {
             member.lost = Some(reason.to_owned());
             host.clone_into(&mut member.host);
         }
@@ -216,15 +215,6 @@ fn cost<'a>(costs: impl Iterator<Item = &'a ClientCost>) -> Option<ClientCost> {
         sum.log_wait_ns += cost.log_wait_ns;
         sum
     })
-}
-
-/// Moves a record onto the axis of another rank. The warm-up has positions of its own on each rank;
-/// only those of the measured requests are common.
-fn moved(mut record: RequestRecord, nanos: i64) -> RequestRecord {
-    if nanos != 0 {
-        record.shift(nanos);
-    }
-    record
 }
 
 /// Returns the nanoseconds that turn `from` into `to`.
