@@ -7,8 +7,17 @@
 
 use std::io::Write;
 
+use serde::Serialize;
+
+/// Appends a value as a line with its checksum and its line feed.
+pub(super) fn append_line(to: &mut Vec<u8>, value: &impl Serialize) -> serde_json::Result<()> {
+    serde_json::to_writer(&mut *to, value)?;
+    seal(to);
+    Ok(())
+}
+
 /// Ends a line that holds a JSON object: appends the checksum, the closing brace and a line feed.
-pub(super) fn seal(line: &mut Vec<u8>) {
+fn seal(line: &mut Vec<u8>) {
     let bracket = line.pop();
     assert_eq!(bracket, Some(b'}'), "a line is a JSON object");
     let sum = crc32fast::hash(line);

@@ -227,8 +227,8 @@ fn between(from: Stamp, to: Stamp) -> i64 {
 mod tests {
     use super::*;
     use crate::{
-        Delta, Finish, Header, Phase, RankClock, Recorder, RunFacts, Sample, ShardCost,
-        SimulatedTimes, Sink,
+        Delta, Finish, Header, Phase, RankClock, Recorder, RequestRecord, RunFacts, Sample,
+        ShardCost, SimulatedTimes, Sink,
     };
 
     fn at(ms: u64) -> Stamp {

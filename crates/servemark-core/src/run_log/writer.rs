@@ -123,8 +123,7 @@ impl<W: Write> LineWriter<W> {
         }
         self.line.clear();
         self.line.shrink_to(RESERVED_BYTES);
-        serde_json::to_writer(&mut self.line, line)?;
-        checksum::seal(&mut self.line);
+        checksum::append_line(&mut self.line, line)?;
         let written = self.out.write_all(&self.line);
         self.has_failed = written.is_err();
         written
