@@ -2,9 +2,8 @@
 //! kind.
 
 use std::error::Error;
-use std::fmt::Write as _;
 
-use servemark_core::{ErrorKind, RequestError};
+use servemark_core::{ErrorKind, RequestError, with_causes};
 use thiserror::Error;
 
 /// Why a call to a server failed, or why a target is not usable.
@@ -88,13 +87,7 @@ impl ClientError {
 
     /// Returns the message followed by those of all causes.
     pub fn with_causes(&self) -> String {
-        let mut message = self.message.clone();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            let _ = write!(message, ": {error}");
-            cause = error.source();
-        }
-        message
+        with_causes(self)
     }
 
     /// Returns whether there was no connection, or it was lost before the answer began.

@@ -79,3 +79,25 @@ pub enum ErrorKind {
     #[error("cancelled")]
     Cancelled,
 }
+
+/// Returns the message of an error followed by those of all its causes.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use servemark_core::{RunLog, with_causes};
+///
+/// let error = RunLog::read(Path::new("absent")).unwrap_err();
+/// let message = with_causes(&error);
+/// assert!(message.starts_with("cannot read the run log absent: "), "{message}");
+/// ```
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        message.push_str(": ");
+        message.push_str(&error.to_string());
+        cause = error.source();
+    }
+    message
+}

@@ -40,7 +40,7 @@ pub use counters::{
 pub use dataset::{Dataset, DatasetError, DrawContext};
 pub use delta::{CachedDetails, Delta, DeltaKind, Sink, Usage};
 pub use delta_log::{DeltaLog, DeltaRow, DeltaRows};
-pub use error::{ErrorKind, RequestError};
+pub use error::{ErrorKind, RequestError, with_causes};
 pub use image_size::ImageSize;
 pub use lazy_text::{LazyText, TextSource};
 pub use media::{Audio, AudioSource, Media, Medium, MediumKind, SoundFile};

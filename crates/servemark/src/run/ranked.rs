@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use servemark_core::{Header, LazyText, Prompt, RankFacts, Sample, Session};
+use servemark_core::{Header, LazyText, Prompt, RankFacts, Sample, Session, with_causes};
 use servemark_plan::{BenchPlan, OutputSpec, ServerSpec};
 use servemark_runner::{
     Share, SharedPlaces, StartBarrier, StartFuture, Stop, StopHandle, StopSignal, WarmupSpec,
@@ -73,7 +73,7 @@ pub(super) async fn run(
         Ok(run) => group.gather(run).await.map_err(|error| ranks_failed(error, context)),
         Err(error) => {
             // Whatever the others answer, this error is the one to report.
-            let _ = group.abandon(Chain(&error).to_string()).await;
+            let _ = group.abandon(with_causes(&error)).await;
             Err(error)
         }
     }
@@ -284,21 +284,6 @@ fn ranks_failed(error: RankError, context: &RunContext) -> ExecuteError {
         ExecuteError::Interrupted
     } else {
         error.into()
-    }
-}
-
-/// Displays an error with its causes.
-struct Chain<'a>(&'a dyn std::error::Error);
-
-impl std::fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
     }
 }
 

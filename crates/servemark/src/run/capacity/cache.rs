@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{HostFacts, unix_now};
 
 use super::figures::{Figures, FiguresSource};
+use crate::host_name;
 
 /// File that stores the capacity figures of a machine.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ impl SelftestCache {
     /// Returns the file in `folder` for this machine and program version.
     pub(crate) fn of_this_machine(folder: &Path) -> Self {
         let cores = HostFacts::of_this_machine().cores;
-        Self::of(folder, rustix::system::uname().nodename().to_string_lossy().as_ref(), cores)
+        Self::of(folder, &host_name(), cores)
     }
 
     fn of(folder: &Path, host: &str, cores: usize) -> Self {
