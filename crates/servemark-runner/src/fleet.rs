@@ -97,10 +97,10 @@ impl<'a, P: Pacer> Fleet<'a, P> {
         Self { lead, shards, barrier: None }
     }
 
-    /// Starts together with other processes, when `barrier` says.
+    /// Starts together with other processes, when `barrier` says; alone without one.
     #[must_use]
-    pub fn with_barrier(self, barrier: &'a dyn StartBarrier) -> Self {
-        Self { barrier: Some(barrier), ..self }
+    pub fn with_barrier(self, barrier: Option<&'a dyn StartBarrier>) -> Self {
+        Self { barrier, ..self }
     }
 
     /// Measures as [`Runner::measure`] does, with all shards. `transport` belongs to the first

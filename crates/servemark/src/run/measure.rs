@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use servemark_core::{Clock, Footer};
 use servemark_plan::BenchPlan;
-use servemark_runner::{self as runner, Fleet, Stop};
+use servemark_runner::{self as runner, Fleet, StartBarrier, Stop};
 
 use super::draw::Load;
 use super::finish;
@@ -74,11 +74,8 @@ impl Job<'_> {
         context.emit(&RunEvent::Measuring { requests, shards });
         context.live.begin_measurement();
         let barrier = self.ranked.map(|ranked| ranked.barrier(self.stop.clone(), sink.starts()));
-        let fleet = Fleet::new(&runner, shards);
-        let fleet = match &barrier {
-            Some(barrier) => fleet.with_barrier(barrier),
-            None => fleet,
-        };
+        let common_start = barrier.as_ref().map(|barrier| barrier as &dyn StartBarrier);
+        let fleet = Fleet::new(&runner, shards).with_barrier(common_start);
         let enlist = system.shard_factory(self, &transport);
         let measuring = fleet.measure(&transport, sessions, schedule, enlist);
         let measured = system.run_beside(self, &transport, measuring).await;
