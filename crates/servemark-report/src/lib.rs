@@ -77,7 +77,7 @@ pub use sglang::{
 };
 pub use slo::{SloReport, SloRow, SloTierAnswer, display_factor};
 pub use sweep::{SweepReport, SweepRow};
-pub use table::{TableLine, TablePart, TableSection, wrapped};
+pub use table::{TableLine, TablePart, TableSection, labelled};
 pub use timeline::TimelinePlot;
 pub use vllm::{
     ResultDetails, VllmMetric, VllmOptions, VllmResult, VllmStyle, VllmTable, vllm_file_name,

@@ -169,8 +169,23 @@ impl Table {
     }
 }
 
+/// Formats a label and a text in lines of at most `columns` columns. The label stands on the first
+/// line; the text begins `width` columns behind the label's start on each.
+pub fn labelled(label: &str, width: usize, text: &str, columns: usize) -> String {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let lines = labels.zip(wrapped(text, columns.saturating_sub(INDENT + width)));
+    let padded = width.saturating_sub(1);
+    let lines = lines.map(|(label, line)| {
+        format!("{:INDENT$}{label:<padded$} {line}", "").trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Indentation of a label.
+const INDENT: usize = 2;
+
 /// Wraps a sentence into lines of at most `columns` columns; a longer word has a line of its own.
-pub fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
+pub(crate) fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
     let (mut lines, mut line) = (Vec::new(), String::new());
     for word in sentence.split_whitespace() {
         if line.is_empty() {

@@ -12,7 +12,7 @@ use servemark::core::printable;
 use servemark::metrics::{Anatomy, Limit, SloVerdict};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::OutputSpec;
-use servemark::report::{NativeTable, first_output_parts, untold_parts, wrapped};
+use servemark::report::{NativeTable, first_output_parts, labelled, untold_parts};
 use servemark::{
     Capacity, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
     RunContext, RunObserver, Scores, explore as explore_server, find_local_server, replace_file,
@@ -204,8 +204,7 @@ fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String 
 
 /// Formats a name and a text, which takes several lines if it is long.
 fn item(name: &str, text: &str) -> String {
-    let columns = screen::columns().saturating_sub(14);
-    format!("  {name:<12}{}", wrapped(text, columns).join("\n              "))
+    labelled(name, 12, text, screen::columns())
 }
 
 /// Returns where the time of the best load's requests passed, what limits it, and what the server

@@ -1,9 +1,9 @@
 //! Style of Servemark's table.
 
 use std::fmt::Write as _;
-use std::{io, iter};
+use std::io;
 
-use crate::table::{Line, wrapped};
+use crate::table::{Line, labelled, wrapped};
 
 /// Formats a number with about three significant digits, to fit a column.
 pub(super) fn number(value: Option<f64>) -> String {
@@ -116,11 +116,7 @@ impl NativeStyle {
 
     /// Formats a name and a text of several lines; the name stands on the first.
     fn paragraph(&self, label: &str, text: &str) -> String {
-        let labels = [label].into_iter().chain(iter::repeat(""));
-        let lines = labels.zip(wrapped(text, self.columns.saturating_sub(TEXT)));
-        let lines =
-            lines.map(|(label, line)| format!("  {label:<17} {line}").trim_end().to_owned());
-        lines.collect::<Vec<_>>().join("\n")
+        labelled(label, LABEL, text, self.columns)
     }
 
     /// Formats a note, with its indentation on each line if it takes several.

@@ -5,7 +5,7 @@ use std::io;
 use servemark_core::{CertificateCheck, Weights, printable};
 use servemark_metrics::{FailureTally, Metrics, RankAudit, Summary, TruthComparison};
 
-use crate::table::wrapped;
+use crate::table::labelled;
 use crate::{Report, ReportFormat};
 
 /// Summary of a run: what was measured, requests and rates, each latency with the 95 % intervals of
@@ -61,12 +61,7 @@ fn ranks(audit: &RankAudit) -> String {
 impl RunSummary {
     /// Writes a name and a text of several lines.
     fn row(self, name: &str, text: &str, out: &mut dyn io::Write) -> io::Result<()> {
-        let mut name = name;
-        for line in wrapped(&printable(text), self.columns.saturating_sub(INDENT)) {
-            writeln!(out, "  {name:<NAME$}{line}")?;
-            name = "";
-        }
-        Ok(())
+        writeln!(out, "{}", labelled(name, NAME, &printable(text), self.columns))
     }
 }
 
@@ -87,7 +82,6 @@ fn error(truth: &TruthComparison) -> String {
 }
 
 const NAME: usize = 12;
-const INDENT: usize = NAME + 2;
 
 fn measured(report: &Report<'_>) -> String {
     let header = report.log.header();
