@@ -1,6 +1,6 @@
 //! Scores a completed run again from its log.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use servemark::core::{IfDamaged, LeftOut, RunLog, RunLogReader};
 use servemark::plan::{BenchPlan, Layout, OutputSpec};
@@ -21,8 +21,7 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
         add_files(&mut output, reader.header().plan.clone(), folder.is_some())?;
     }
     let needs_texts = scoring.print_requests || output.keeps_texts || results::has_texts(&output);
-    drop(reader);
-    let log = read(args, needs_texts)?;
+    let log = read(reader, args, needs_texts)?;
     failures::note(&log);
     let scores = Scores::of(&log, &scoring);
     if args.json {
@@ -55,19 +54,24 @@ fn open(path: &Path, args: &ScoreArgs) -> anyhow::Result<RunLogReader> {
     Ok(RunLogReader::open(path)?.if_damaged(if_damaged(args.skip_damaged)))
 }
 
-/// Reads the run log, or merges those of the ranks that shared a run.
-fn read(args: &ScoreArgs, needs_texts: bool) -> anyhow::Result<RunLog> {
-    let read = |path: &PathBuf| -> anyhow::Result<RunLog> {
-        let reader = open(path, args)?;
+/// Reads the run log, of which `first` has read the header, or merges those of the ranks that shared
+/// a run.
+fn read(first: RunLogReader, args: &ScoreArgs, needs_texts: bool) -> anyhow::Result<RunLog> {
+    let read = |path: &Path, reader: RunLogReader| -> anyhow::Result<RunLog> {
         let reader = if needs_texts { reader } else { reader.without_texts() };
         let (log, left_out) = reader.into_log_and_left_out()?;
         say_left_out(path, &left_out);
         Ok(log)
     };
-    let mut logs = args.run_logs.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
-    if let [one] = logs.as_slice() {
-        say_part(one);
-        return Ok(logs.remove(0));
+    let first = read(args.run_log(), first)?;
+    let others = &args.run_logs[1..];
+    if others.is_empty() {
+        say_part(&first);
+        return Ok(first);
+    }
+    let mut logs = vec![first];
+    for path in others {
+        logs.push(read(path, open(path, args)?)?);
     }
     let merged = RunLog::merged(logs);
     merged.map_err(|error| CliError::Peer(format!("argument RUNLOG: {error}")).into())

@@ -1,10 +1,12 @@
 //! Truncated and damaged run logs, and files made from intact ones.
 
 use std::fs;
+use std::io::Write;
+use std::process::Stdio;
 
 use tempfile::TempDir;
 
-use crate::{RUN, servemark, text};
+use crate::{RUN, command, servemark, text};
 
 /// Creates a folder with a run log.
 fn measured() -> TempDir {
@@ -33,6 +35,26 @@ fn read(folder: &TempDir, log: &[u8], flags: &[&str], code: i32) -> String {
         .map(|news| news.lines().filter(reported).map(str::to_owned).collect::<Vec<_>>());
     assert_eq!(of_score, of_compare);
     of_score.join("\n")
+}
+
+/// A pipe can be read only once.
+#[test]
+fn a_log_is_scored_from_a_pipe() {
+    let folder = measured();
+    let from_file = servemark(&folder, &["score", "run.jsonl", "--json"]);
+    let mut from_pipe = command(&folder, &["score", "/dev/stdin", "--json"]);
+    let mut child =
+        from_pipe.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut pipe = child.stdin.take().unwrap();
+    // The log may be longer than the pipe, so it is written while the program reads it.
+    let written = std::thread::spawn({
+        let log = log(&folder);
+        move || pipe.write_all(&log)
+    });
+    let output = child.wait_with_output().unwrap();
+    written.join().unwrap().unwrap();
+    assert_eq!(text(&output.stdout), text(&from_file.stdout));
+    assert_eq!(output.status.code(), Some(0));
 }
 
 #[test]
