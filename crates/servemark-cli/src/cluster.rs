@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Parser, ValueEnum};
 use servemark_client::Credentials;
-use servemark_hub::HubSettings;
 
 use crate::dispatch::Invocation;
 use crate::environment::Environment;
@@ -109,24 +108,15 @@ impl fmt::Debug for ClusterArgs {
     }
 }
 
-/// What a rank other than 0 takes from its command line; the plan comes from rank 0.
-#[derive(Clone, Debug, Default)]
-pub struct RankSettings {
-    /// Credentials for the server.
-    pub credentials: Credentials,
-    /// Sources of the tokenizers and data sets that are given by name.
-    pub hub: HubSettings,
-    /// Folder in which self-tests keep what they measured of the machine.
-    pub cache: Option<PathBuf>,
-    /// Time that requests in flight have to finish after SIGTERM or SIGHUP.
-    pub grace: Duration,
-}
-
-impl From<&Parsed> for RankSettings {
-    fn from(parsed: &Parsed) -> Self {
-        let Parsed { credentials, hub, cache, grace, .. } = parsed.clone();
-        Self { credentials, hub, cache, grace }
-    }
+/// The part of its command line that a rank other than 0 uses; the plan comes from rank 0.
+#[derive(Clone, Copy, Debug)]
+pub enum RankSettings<'a> {
+    /// The settings of a run beside its plan.
+    Run(&'a Parsed),
+    /// The credentials of an exploration.
+    Explore(&'a Credentials),
+    /// Nothing: the file of the run has faults, which rank 0 reports.
+    Faulty,
 }
 
 /// Takes the flags of a shared run out of a command line. Returns the rest of it, and this process's
@@ -260,26 +250,23 @@ fn address(given: &str) -> Result<(String, Option<String>), CliError> {
 }
 
 impl Invocation {
-    /// Returns what a rank other than 0 needs of this command line. Fails for commands that several
-    /// machines cannot share.
-    pub fn rank_settings(&self) -> Result<RankSettings, CliError> {
+    /// Returns the part of this command line that a rank other than 0 uses. Fails for commands that
+    /// several machines cannot share.
+    pub fn rank_settings(&self) -> Result<RankSettings<'_>, CliError> {
         let parsed = match self {
             Self::Ab(runs) | Self::Noise(runs) => &runs.first,
             Self::Aisbench(tasks) => &tasks.tasks[0].parsed,
             Self::Bench(parsed) => parsed,
             Self::Evalscope(runs) => &runs.first,
+            Self::Explore(args) => return Ok(RankSettings::Explore(&args.credentials)),
             Self::Run(run) => match &run.parsed {
                 Some(parsed) => parsed,
-                None => return Ok(RankSettings::default()),
+                None => return Ok(RankSettings::Faulty),
             },
             Self::Series(series) => &series.first,
             Self::SloSearch(runs) => &runs.first,
             Self::Sweep(sweep) => &sweep.points[0],
             Self::SweepRuns(runs) => &runs.first,
-            Self::Explore(args) => {
-                let credentials = args.credentials.clone();
-                return Ok(RankSettings { credentials, ..RankSettings::default() });
-            }
             Self::Compare(_)
             | Self::DryRun(_)
             | Self::Export(_)
@@ -296,7 +283,7 @@ impl Invocation {
                 return Err(CliError::no_effect("--coordinator", when));
             }
         };
-        Ok(parsed.into())
+        Ok(RankSettings::Run(parsed))
     }
 
     /// Returns whether the command only prints its plan.

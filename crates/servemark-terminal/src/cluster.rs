@@ -66,6 +66,7 @@ mod member {
         NatsAccess, RankEvent,
     };
 
+    use crate::context::with_settings;
     use crate::screen;
 
     /// Connects to the coordinator.
@@ -130,7 +131,7 @@ mod member {
     /// Executes every run of rank 0, with a line for each.
     pub(super) fn serve(
         args: &ClusterArgs,
-        settings: RankSettings,
+        settings: RankSettings<'_>,
         coordinator: Arc<dyn Coordinator>,
     ) -> anyhow::Result<ExitCode> {
         let spec = MemberSpec {
@@ -143,10 +144,11 @@ mod member {
         let group = Arc::new(MemberGroup::join(coordinator, spec)?);
         let mut context = RunContext::new(Arc::new(Quiet { rank: args.rank }));
         context.ranks = Some(Arc::clone(&group) as Arc<dyn RankGroup>);
-        context.credentials = settings.credentials;
-        context.hub = settings.hub;
-        context.cache = settings.cache;
-        context.grace.set(settings.grace);
+        match settings {
+            RankSettings::Run(parsed) => context = with_settings(&context, parsed),
+            RankSettings::Explore(credentials) => context.credentials.clone_from(credentials),
+            RankSettings::Faulty => {}
+        }
         stop_on_signals(context.clone())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut code = ExitCode::Ok;

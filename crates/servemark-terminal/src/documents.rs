@@ -35,7 +35,7 @@ impl RunsDocument {
         peer_result: Option<Value>,
     ) -> anyhow::Result<()> {
         let Some(runs) = &mut self.runs else { return Ok(()) };
-        let score: Value = serde_json::from_str(&screen::text(|out| scores.write_json(out))?)?;
+        let score: Value = serde_json::from_str(&of_run(scores)?)?;
         let mut entry = json!({"name": name, "score": score});
         if let Some(result) = peer_result {
             entry["peer_result"] = result;

@@ -85,6 +85,7 @@ fn no_help_is_wider_than_80_columns() {
         "evalscope perf",
         "export",
         "http://gpu-box:8000",
+        "launch",
         "man",
         "noise",
         "rerun",

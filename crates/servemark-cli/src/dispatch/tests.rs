@@ -166,6 +166,7 @@ fn an_unknown_command_is_told_the_nearest_known_one() {
             "python -m sglang.bench_servign",
             "python -m sglang.bench_serving",
         ),
+        ("lanch --hosts a", "lanch", "launch"),
     ] {
         refuses(line, &format!("{given} is no command; did you mean {nearest}?"));
     }

@@ -1,8 +1,10 @@
 //! Errors about commands that Servemark does not have: servers, other commands of the peers, and
 //! names with an error.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
+use crate::completions;
 use crate::error::CliError;
 use crate::nearest::nearest;
 
@@ -21,7 +23,7 @@ pub(super) fn command(name: &str, mut args: impl Iterator<Item = OsString>) -> C
             CliError::OtherClient { given: name.to_owned(), instead: "servemark vllm bench serve" }
         }
         None if LAUNCHERS.contains(&name) => CliError::Launcher { given: name.to_owned() },
-        None => CliError::unknown_command(name, COMMANDS),
+        None => CliError::unknown_command(name, commands().iter().map(String::as_str)),
     }
 }
 
@@ -58,30 +60,12 @@ pub(super) fn module(name: &str) -> CliError {
     CliError::UnknownCommand { given, nearest }
 }
 
-/// The commands of `servemark`.
-const COMMANDS: [&str; 21] = [
-    "ab",
-    "ais_bench",
-    "bench-embedding",
-    "bench-offline",
-    "bench-serving",
-    "compare",
-    "completions",
-    "demo",
-    "doctor",
-    "evalscope",
-    "export",
-    "help",
-    "man",
-    "noise",
-    "python",
-    "rerun",
-    "run",
-    "schema",
-    "score",
-    "selftest",
-    "vllm",
-];
+/// Returns the names of the commands of `servemark`, in order.
+fn commands() -> BTreeSet<String> {
+    let own = completions::whole();
+    let own = own.get_subcommands().map(|command| command.get_name().to_owned());
+    own.chain(["bench-offline", "help", "python"].map(str::to_owned)).collect()
+}
 
 /// Programs that start another command.
 const LAUNCHERS: [&str; 30] = [
