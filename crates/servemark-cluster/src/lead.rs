@@ -252,16 +252,37 @@ impl Lead {
                 self.publish().await;
             }
         };
+        let answer = async { tokio::join!(answer_clock, handle_requests) };
+        tokio::pin!(answer);
         tokio::select! {
             biased;
             _ = &mut end => {}
             () = publish => {}
-            () = async { tokio::join!(answer_clock, handle_requests); std::future::pending().await } => {}
+            _ = &mut answer => {}
         }
+        tokio::select! {
+            () = self.announce_end() => {}
+            _ = &mut answer => {}
+        }
+    }
+
+    /// Publishes that there will be no further run until every rank knows it.
+    async fn announce_end(&self) {
         self.state.change(|state| state.bulletin.closed = true);
-        for _ in 0..CLOSINGS {
-            self.publish().await;
-            pause(CLOSING_GAP).await;
+        let all_know = self.state.until(|state| {
+            let all = state.others.iter().all(RankState::expects_no_run);
+            all.then_some(())
+        });
+        let publish = async {
+            loop {
+                self.publish().await;
+                pause(CLOSING_GAP).await;
+            }
+        };
+        tokio::select! {
+            () = all_know => {}
+            () = publish => {}
+            () = pause(CLOSING_PATIENCE) => {}
         }
     }
 
@@ -612,6 +633,8 @@ const ANNOUNCEMENT_GAP: Duration = Duration::from_millis(150);
 /// Time to wait for another process that is rank 0 already.
 const OTHER_LEAD: Duration = Duration::from_millis(500);
 
-/// How often the end is published, and the time between.
-const CLOSINGS: u32 = 3;
+/// Time between two publications of the end.
 const CLOSING_GAP: Duration = Duration::from_millis(50);
+
+/// Time after which rank 0 ends although a rank has not said that it knows the end.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(3);

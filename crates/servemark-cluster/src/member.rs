@@ -251,6 +251,7 @@ impl Member {
             () = stops => {}
             () = async { tokio::join!(hear, serve); std::future::pending().await } => {}
         }
+        self.state.change(|state| state.report.closed = true);
         self.publish().await;
     }
 
@@ -266,6 +267,10 @@ impl Member {
             let is_own = state.report.run == bulletin.run;
             state.run.clone().filter(|_| is_own)
         });
+        if bulletin.closed {
+            // Every time, because a report may be lost, too.
+            self.state.announce(|state| state.report.closed = true);
+        }
         if let Some(run) = run {
             raise(&run.stop, bulletin.stop);
             raise(&run.early, bulletin.early.into());

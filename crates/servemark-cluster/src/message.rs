@@ -76,6 +76,8 @@ pub(crate) struct Report {
     /// The rank's places of the concurrency limit, if the ranks hand them to each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) places: Option<PlaceReport>,
+    /// Whether the rank expects no further run: it knows the end, or it leaves.
+    pub(crate) closed: bool,
 }
 
 /// A rank's places of a concurrency limit.

@@ -44,4 +44,10 @@ impl RankState {
     pub(crate) fn is_over(&self, run: u64) -> bool {
         self.lost.is_some() || self.stage(run).is_over()
     }
+
+    /// Returns whether the rank need not be told that there will be no further run: it expects none,
+    /// it is lost, or it never joined.
+    pub(crate) fn expects_no_run(&self) -> bool {
+        self.report.closed || self.lost.is_some() || self.joined.is_none()
+    }
 }

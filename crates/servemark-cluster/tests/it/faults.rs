@@ -1,10 +1,13 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use servemark::ExitCode;
 use servemark::core::RequestRecord;
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
-use servemark_cluster::{Faults, InProcess};
+use servemark_cluster::{Coordinator, CoordinatorFuture, Faults, InProcess, Subscription};
 
 use crate::group::{PATIENCE, Ranks};
 
@@ -68,4 +71,61 @@ fn a_rank_for_another_number_of_ranks_is_refused() {
         drop(ranks.member(1, PATIENCE).unwrap());
         lead.join().unwrap().unwrap();
     });
+}
+
+#[test]
+fn the_end_is_repeated_until_every_rank_knows_it() {
+    let ranks = Ranks::new(3);
+    let deaf = Arc::new(DeafAtEnd { inner: ranks.coordinator.clone(), ends: AtomicUsize::new(0) });
+    std::thread::scope(|scope| {
+        let serve = |rank| {
+            let (ranks, deaf) = (&ranks, Arc::clone(&deaf));
+            scope.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let group = ranks.member_by(deaf, rank, PATIENCE).unwrap();
+                runtime.unwrap().block_on(group.next_run())
+            })
+        };
+        let members = [1, 2].map(serve);
+        ranks.lead_by(Arc::clone(&deaf) as _, PATIENCE).unwrap().close();
+        for member in members {
+            assert!(member.join().unwrap().unwrap().is_none());
+        }
+    });
+    assert!(deaf.ends.load(Ordering::Relaxed) > LOST_ENDS);
+}
+
+/// Loses the first messages that say that there will be no further run.
+#[derive(Debug)]
+struct DeafAtEnd {
+    inner: InProcess,
+    /// Number of these messages so far.
+    ends: AtomicUsize,
+}
+
+/// Number of messages about the end that are lost.
+const LOST_ENDS: usize = 10;
+
+impl Coordinator for DeafAtEnd {
+    fn publish(&self, subject: String, payload: Bytes) -> CoordinatorFuture<'_, ()> {
+        let is_end = subject.ends_with(".all")
+            && payload.windows(13).any(|bytes| bytes == b"\"closed\":true");
+        if is_end && self.ends.fetch_add(1, Ordering::Relaxed) < LOST_ENDS {
+            return Box::pin(async { Ok(()) });
+        }
+        self.inner.publish(subject, payload)
+    }
+
+    fn request(
+        &self,
+        subject: String,
+        payload: Bytes,
+        patience: Duration,
+    ) -> CoordinatorFuture<'_, Bytes> {
+        self.inner.request(subject, payload, patience)
+    }
+
+    fn subscribe(&self, subject: String) -> CoordinatorFuture<'_, Subscription> {
+        self.inner.subscribe(subject)
+    }
 }

@@ -80,6 +80,15 @@ impl Ranks {
 
     /// Opens rank 0, whose other ranks must be joining.
     pub(crate) fn lead(&self, patience: Duration) -> Result<LeadGroup, RankError> {
+        self.lead_by(self.carrier(), patience)
+    }
+
+    /// Opens rank 0 on another coordinator.
+    pub(crate) fn lead_by(
+        &self,
+        coordinator: Arc<dyn Coordinator>,
+        patience: Duration,
+    ) -> Result<LeadGroup, RankError> {
         // The events are read when the group is gone, so they are passed on by a channel.
         let (events, received) = std::sync::mpsc::channel();
         let spec = LeadSpec {
@@ -91,12 +100,22 @@ impl Ranks {
             patience,
             on_event: Box::new(move |event| drop(events.send(event))),
         };
-        let group = LeadGroup::open(self.carrier(), spec);
+        let group = LeadGroup::open(coordinator, spec);
         self.events.lock().unwrap().extend(received.try_iter());
         group
     }
 
     pub(crate) fn member(&self, rank: usize, patience: Duration) -> Result<MemberGroup, RankError> {
+        self.member_by(self.carrier(), rank, patience)
+    }
+
+    /// Joins as a rank other than 0 on another coordinator.
+    pub(crate) fn member_by(
+        &self,
+        coordinator: Arc<dyn Coordinator>,
+        rank: usize,
+        patience: Duration,
+    ) -> Result<MemberGroup, RankError> {
         let spec = MemberSpec {
             name: "test".to_owned(),
             rank,
@@ -104,7 +123,7 @@ impl Ranks {
             host: format!("host-{rank}"),
             patience,
         };
-        MemberGroup::join(self.carrier(), spec)
+        MemberGroup::join(coordinator, spec)
     }
 
     /// Executes plans on all ranks; returns the results of rank 0, and those of the other ranks.
