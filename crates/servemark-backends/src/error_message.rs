@@ -16,13 +16,43 @@ use serde_json::Value;
 /// assert_eq!(error_message(br#"{"error":"no such model"}"#), "no such model");
 /// assert_eq!(error_message(br#"{"object":"error","message":"too long"}"#), "too long");
 /// assert_eq!(error_message(b"Internal Server Error\n"), "Internal Server Error");
+/// let page = b"<html><head><title>502 Bad Gateway</title></head><body>...</body></html>";
+/// assert_eq!(error_message(page), "a web page, \"502 Bad Gateway\"");
 /// ```
 pub fn error_message(body: &[u8]) -> String {
     let document: Option<Value> = serde_json::from_slice(body).ok();
     match document.as_ref().and_then(message_in) {
         Some(message) => excerpt(message.as_bytes(), LONGEST_MESSAGE),
-        None => excerpt(body, LONGEST_EXCERPT),
+        None => match title(body) {
+            Some(title) => format!("a web page, {title:?}"),
+            None => excerpt(body, LONGEST_EXCERPT),
+        },
     }
+}
+
+/// Returns whether a body is a web page.
+pub fn is_web_page(body: &[u8]) -> bool {
+    let body = body.trim_ascii_start();
+    let begins = |tag: &[u8]| body.get(..tag.len()).is_some_and(|it| it.eq_ignore_ascii_case(tag));
+    begins(b"<!doctype html") || begins(b"<html")
+}
+
+/// Returns the title of a web page.
+fn title(body: &[u8]) -> Option<String> {
+    if !is_web_page(body) {
+        return None;
+    }
+    // The same positions as in the page itself, whose tags may be in capitals.
+    let lower = body.to_ascii_lowercase();
+    let begin = place(&lower, b"<title>")? + b"<title>".len();
+    let length = place(&lower[begin..], b"</title>")?;
+    let title = excerpt(&body[begin..begin + length], LONGEST_EXCERPT);
+    let words: Vec<&str> = title.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+fn place(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    bytes.windows(part.len()).position(|window| window == part)
 }
 
 /// Returns at most `limit` bytes of text from the start of `bytes`, with invalid UTF-8 replaced.
@@ -61,6 +91,23 @@ mod tests {
     #[track_caller]
     fn check(body: &str, message: &str) {
         assert_eq!(error_message(body.as_bytes()), message);
+    }
+
+    #[test]
+    fn a_page_is_told_from_json() {
+        assert!(is_web_page(b" \n<!DOCTYPE html><html>") && is_web_page(b"<HTML>"));
+        assert!(!is_web_page(b"{\"data\": []}") && !is_web_page(b"") && !is_web_page(b"<xml>"));
+    }
+
+    #[test]
+    fn of_a_web_page_there_is_its_title() {
+        check(
+            "<!DOCTYPE HTML>\n<HTML><TITLE>Error\n   response</TITLE><p>é",
+            "a web page, \"Error response\"",
+        );
+        let without = "<html><title> </title><h1>Not found</h1></html>";
+        check(without, without);
+        check("<html><title>cut", "<html><title>cut");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub use chat::ChatSpec;
 pub use completions::CompletionsSpec;
 pub use embeddings::{EmbeddingsDecoder, EmbeddingsSpec, EncodingFormat};
 pub use error::BackendError;
-pub use error_message::error_message;
+pub use error_message::{error_message, is_web_page};
 pub use evalscope::{
     DashscopeDecoder, DecisionDecoder, EvalscopeApi, EvalscopeSampling, EvalscopeSpec,
 };

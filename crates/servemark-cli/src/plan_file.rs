@@ -10,7 +10,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use serde_json::Value;
-use servemark_plan::{BenchPlan, DocumentFault};
+use servemark_plan::{BenchPlan, DocumentFault, FaultyDocument};
 
 pub(crate) use self::read::read;
 pub(crate) use self::set::Setting;
@@ -83,18 +83,32 @@ pub(crate) fn with_plan_format(args: Vec<OsString>) -> Vec<OsString> {
 const ECHOES: [&str; 2] = ["/echo", "/warm_up/echo"];
 
 /// Returns the plan of a document, or a line about each fault.
-pub(crate) fn plan_of(document: &Value) -> Result<BenchPlan, Vec<String>> {
+pub(crate) fn plan_of(document: &Value) -> Result<BenchPlan, FaultyFile> {
     let mut document = document.clone();
     // TOML has no null, so a TOML file holds `echo`, whose values may be null, as JSON text.
     for path in ECHOES {
         if let Some(echo) = document.pointer_mut(path)
             && let Value::String(text) = echo
         {
-            *echo = serde_json::from_str(text)
-                .map_err(|error| vec![format!("{}: is no JSON object: {error}", &path[1..])])?;
+            *echo = serde_json::from_str(text).map_err(|error| FaultyFile {
+                faults: vec![format!("{}: is no JSON object: {error}", &path[1..])],
+                rest: None,
+            })?;
         }
     }
-    BenchPlan::from_document(&document).map_err(|faults| faults.iter().map(fault_message).collect())
+    BenchPlan::from_document(&document).map_err(|FaultyDocument { faults, rest }| FaultyFile {
+        faults: faults.iter().map(fault_message).collect(),
+        rest: rest.map(|plan| *plan),
+    })
+}
+
+/// A file that is no plan.
+#[derive(Debug)]
+pub(crate) struct FaultyFile {
+    /// Its faults, a line each.
+    pub(crate) faults: Vec<String>,
+    /// The plan without the faulty keys, if the rest is one.
+    pub(crate) rest: Option<BenchPlan>,
 }
 
 fn fault_message(fault: &DocumentFault) -> String {

@@ -73,7 +73,7 @@ const EXAMPLES: [&str; 3] = [
 pub struct FileRun {
     /// Path of the file.
     pub file: PathBuf,
-    /// The run; absent if the file describes none.
+    /// The run, without the faulty keys of the file if it has any; absent if the rest is no plan.
     pub parsed: Option<Parsed>,
     /// Faults of the file and of the options, a line each. With any of them nothing is run.
     pub faults: Vec<String>,
@@ -135,10 +135,17 @@ fn document(
     Some(document)
 }
 
-/// Returns the plan of a file's content, or `None` if it is none. Adds all faults to `faults`.
+/// Returns the plan of a file's content, without the faulty keys if it has any, or `None` if the rest
+/// is no plan. Adds all faults to `faults`.
 fn plan(args: &RunFileArgs, mut document: Value, faults: &mut Vec<String>) -> Option<BenchPlan> {
     with_own_defaults(&mut document);
-    let mut plan = plan_of(&document).map_err(|found| faults.extend(found)).ok()?;
+    let mut plan = match plan_of(&document) {
+        Ok(plan) => plan,
+        Err(found) => {
+            faults.extend(found.faults);
+            found.rest?
+        }
+    };
     if !args.slo.is_empty() {
         let objectives = args.slo.iter().flat_map(|list| list.0.iter().copied());
         plan.scoring.slo = Some(SloSpec::new(objectives));
@@ -194,7 +201,7 @@ mod tests {
     fn all_faults_are_told_together() {
         let file = format!("{FILE}workload.sed = 3\n[laod]\n");
         let run = run(&file, &["--header", "x", "--set", "backend.x=1"]);
-        assert!(run.parsed.is_none());
+        assert!(run.parsed.is_some(), "the rest can be checked further");
         let reported = run.faults.join("\n");
         for part in ["--header", "--set backend.x", "did you mean seed?", "did you mean load?"] {
             assert!(reported.contains(part), "{part:?} is not in {reported}");

@@ -111,7 +111,7 @@ impl<D: Decoder> AnswerReader<D> {
         recorder: &mut Recorder,
     ) -> Result<Flow, RequestError> {
         let Some(first) = bytes.first() else { return Ok(Flow::Continue) };
-        if self.is_empty && web_page::is_page(bytes) {
+        if self.is_empty && servemark_backends::is_web_page(bytes) {
             let message = format!("the server did not answer with output{}", web_page::HINT);
             return Err(RequestError::new(ErrorKind::Decode, message));
         }

@@ -192,7 +192,7 @@ impl ServerControl {
     fn read<T: DeserializeOwned>(&self, route: &str, body: &[u8]) -> Result<T, ClientError> {
         serde_json::from_slice(body).map_err(|error| {
             let url = self.url(route);
-            let hint = if web_page::is_page(body) { web_page::HINT } else { "" };
+            let hint = if servemark_backends::is_web_page(body) { web_page::HINT } else { "" };
             let message = format!("{url} did not answer with the JSON that was expected{hint}");
             ClientError::new(ClientErrorKind::Decode, message).caused_by(error)
         })

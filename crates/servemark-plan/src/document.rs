@@ -32,14 +32,25 @@ pub enum DocumentFault {
     },
 }
 
+/// A document that is no plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultyDocument {
+    /// The faults, at least one.
+    pub faults: Vec<DocumentFault>,
+    /// The plan of the document without its faulty keys, so that it can be checked further; `None`
+    /// if the rest is no plan.
+    pub rest: Option<Box<BenchPlan>>,
+}
+
 impl BenchPlan {
     /// Returns the plan of a document. Only `server`, `backend` and `workload` are required. Keys
     /// that are missing from `wire` have the backend's defaults, unless `wire` names another route.
     ///
     /// # Errors
     ///
-    /// Returns the unknown keys of the document, and the first value that has the wrong form.
-    pub fn from_document(document: &Value) -> Result<Self, Vec<DocumentFault>> {
+    /// Returns the unknown keys of the document and the values that have the wrong form. Values
+    /// that are missing because of them are no faults of their own.
+    pub fn from_document(document: &Value) -> Result<Self, FaultyDocument> {
         let mut document = document.clone();
         let mut faults = Vec::new();
         loop {
@@ -47,16 +58,30 @@ impl BenchPlan {
                 Ok(plan) => {
                     let ignored = ignored_keys(&document, &plan);
                     faults.extend(ignored.iter().map(|path| unknown(path, &document, "")));
-                    return if faults.is_empty() { Ok(plan) } else { Err(faults) };
+                    if faults.is_empty() {
+                        return Ok(plan);
+                    }
+                    return Err(FaultyDocument { faults, rest: Some(Box::new(plan)) });
                 }
                 Err(reason) => reason,
             };
-            let Some(path) = denied_key(&document, &reason) else {
-                faults.push(DocumentFault::Value { path: place_of(&document, &reason), reason });
-                return Err(faults);
-            };
-            faults.push(unknown(&path, &document, &reason));
-            path.remove(&mut document);
+            if let Some(path) = denied_key(&document, &reason) {
+                faults.push(unknown(&path, &document, &reason));
+                path.remove(&mut document);
+                continue;
+            }
+            let is_missing = quoted_after(MISSING, &reason).is_some();
+            let has_wrong = faults.iter().any(|fault| matches!(fault, DocumentFault::Value { .. }));
+            if is_missing && has_wrong {
+                return Err(FaultyDocument { faults, rest: None });
+            }
+            let place = place_of(&document, &reason);
+            let path = place.as_ref().map(KeyPath::to_string).unwrap_or_default();
+            faults.push(DocumentFault::Value { path, reason });
+            match place.filter(|_| !is_missing) {
+                Some(place) => place.remove(&mut document),
+                None => return Err(FaultyDocument { faults, rest: None }),
+            }
         }
     }
 }
@@ -118,24 +143,25 @@ fn ignored_keys(document: &Value, plan: &BenchPlan) -> Vec<KeyPath> {
 /// Returns the path of the value that causes an error. Keys are read in order, so it is the last
 /// key whose value changes the error. If a key is missing, it is the path of the object in which
 /// adding that key changes the error.
-fn place_of(document: &Value, reason: &str) -> String {
-    if let Some(name) = quoted_after("missing field `", reason) {
+fn place_of(document: &Value, reason: &str) -> Option<KeyPath> {
+    if let Some(name) = quoted_after(MISSING, reason) {
         // Where the key is read, its value decides. Elsewhere it is ignored, or always an error.
         let is_read_there = |path: &KeyPath| {
             let errors: Vec<_> =
                 path.with_key(name, document).iter().map(|document| read(document).err()).collect();
             errors.contains(&None) || errors.windows(2).any(|pair| pair[0] != pair[1])
         };
-        let place = KeyPath::objects(document).into_iter().find(is_read_there);
-        return place.map(|path| path.to_string()).unwrap_or_default();
+        return KeyPath::objects(document).into_iter().find(is_read_there);
     }
     let gives_other = |path: &KeyPath| {
         path.invalid_variants(document)
             .any(|document| read(&document).err().as_deref() != Some(reason))
     };
-    let last = KeyPath::all(document).into_iter().rfind(gives_other);
-    last.map(|path| path.to_string()).unwrap_or_default()
+    KeyPath::all(document).into_iter().rfind(gives_other)
 }
+
+/// Beginning of serde's message about a missing key.
+const MISSING: &str = "missing field `";
 
 fn unknown(path: &KeyPath, document: &Value, reason: &str) -> DocumentFault {
     let names: Vec<String> = reason.split('`').skip(3).step_by(2).map(str::to_owned).collect();

@@ -20,7 +20,7 @@ mod telemetry;
 mod until;
 
 pub use ab::AbSpec;
-pub use document::{DocumentFault, plan_schema};
+pub use document::{DocumentFault, FaultyDocument, plan_schema};
 pub use error::PlanError;
 pub use one_batch::{BatchCase, BatchProfile};
 pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};

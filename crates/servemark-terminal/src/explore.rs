@@ -237,10 +237,10 @@ fn next_commands(found: &Exploration, args: &ExploreArgs, folder: &Path) -> Vec<
     }
     let streams = found.best.streams;
     lines.push(format!(
-        "              servemark bench-serving --backend {} --base-url {} \\",
+        "              servemark bench-serving --backend {} \\",
         found.plan.backend.as_str(),
-        found.server.url,
     ));
+    lines.push(format!("                  --base-url {} \\", found.server.url));
     let requests = REQUESTS_PER_STREAM * streams.max(REQUESTS_PER_STREAM);
     lines.push(format!("                  --max-concurrency {streams} --num-prompts {requests}"));
     lines

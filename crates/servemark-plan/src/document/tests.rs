@@ -20,7 +20,7 @@ fn shortest() -> Value {
 /// keys that are known there.
 #[track_caller]
 fn check_unknown(document: &Value, path: &str, known: &str) {
-    let faults = BenchPlan::from_document(document).unwrap_err();
+    let faults = BenchPlan::from_document(document).unwrap_err().faults;
     let [DocumentFault::UnknownKey { path: actual, known: names }] = faults.as_slice() else {
         panic!("{faults:?}")
     };
@@ -97,7 +97,7 @@ fn a_data_set_that_follows_another_is_read_and_refused_like_any_other() {
     };
     let place = "workload.dataset.followed_by[0][1]";
     check_unknown(&with("repets", json!(2)), &format!("{place}.repets"), "repeats");
-    let faults = BenchPlan::from_document(&with("repeats", json!("x"))).unwrap_err();
+    let faults = BenchPlan::from_document(&with("repeats", json!("x"))).unwrap_err().faults;
     let [DocumentFault::Value { path, .. }] = faults.as_slice() else { panic!("{faults:?}") };
     assert_eq!(path, &format!("{place}.repeats"));
     let nested = BenchPlan::from_document(&with("followed_by", json!([["x", data]]))).unwrap();
@@ -109,7 +109,7 @@ fn all_unknown_keys_are_told_together() {
     let mut document = shortest();
     document["load"] = json!({"concurrency": 3, "lsats": {"deep": 1}});
     document["output"] = json!({"run_logg": "x"});
-    let faults = BenchPlan::from_document(&document).unwrap_err();
+    let faults = BenchPlan::from_document(&document).unwrap_err().faults;
     let paths: Vec<&str> = faults
         .iter()
         .map(|fault| match fault {
@@ -118,6 +118,31 @@ fn all_unknown_keys_are_told_together() {
         })
         .collect();
     assert_eq!(paths, ["output.run_logg", "load.concurrency", "load.lsats"]);
+}
+
+#[test]
+fn all_wrong_values_are_told_together() {
+    let mut document = shortest();
+    document["load"] = json!({"max_concurrency": "many", "lasts": [], "lsats": 1});
+    document["workload"]["requests"] = json!("all");
+    let FaultyDocument { faults, rest } = BenchPlan::from_document(&document).unwrap_err();
+    let paths = faults.iter().map(|fault| match fault {
+        DocumentFault::UnknownKey { path, .. } | DocumentFault::Value { path, .. } => path.as_str(),
+    });
+    let mut paths: Vec<&str> = paths.collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["load.lasts", "load.lsats", "load.max_concurrency", "workload.requests"]);
+    assert_eq!(rest.as_deref(), BenchPlan::from_document(&shortest()).as_ref().ok());
+}
+
+#[test]
+fn what_a_wrong_value_leaves_missing_is_no_fault_of_its_own() {
+    let mut document = shortest();
+    document["server"]["at"]["base_url"] = json!(7);
+    document["load"] = json!({"lasts": []});
+    let FaultyDocument { faults, rest } = BenchPlan::from_document(&document).unwrap_err();
+    let [DocumentFault::Value { path, .. }] = faults.as_slice() else { panic!("{faults:?}") };
+    assert_eq!((path.as_str(), rest), ("server.at.base_url", None));
 }
 
 #[test]
@@ -138,7 +163,7 @@ fn a_wrong_value_is_told_with_its_path() {
     ] {
         let mut document = shortest();
         document[section] = value;
-        let faults = BenchPlan::from_document(&document).unwrap_err();
+        let faults = BenchPlan::from_document(&document).unwrap_err().faults;
         let [DocumentFault::Value { path, .. }] = faults.as_slice() else { panic!("{faults:?}") };
         assert_eq!(path, place, "{faults:?}");
     }
@@ -149,7 +174,7 @@ fn a_missing_section_is_missing_in_the_whole_document() {
     let mut document = shortest();
     document.as_object_mut().unwrap().shift_remove("workload");
     document["scoring"] = json!({"tolerated_failures": 0.5});
-    let faults = BenchPlan::from_document(&document).unwrap_err();
+    let faults = BenchPlan::from_document(&document).unwrap_err().faults;
     let reason = "missing field `workload`".to_owned();
     assert_eq!(faults, [DocumentFault::Value { path: String::new(), reason }]);
 }
