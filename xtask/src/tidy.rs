@@ -15,6 +15,7 @@ use anyhow::{Context, ensure};
 
 mod architecture;
 mod dependencies;
+mod flags;
 mod modules;
 mod packaging;
 mod spelling;
@@ -154,6 +155,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let sources = sources.iter().flatten().map(|(path, text)| (path.as_path(), text.as_str()));
     faults.extend(words::faults(sources.clone()));
     faults.extend(words::repeated(sources.clone()));
+    faults.extend(flags::faults(sources.clone()));
     faults.extend(architecture::faults(&packages, sources.clone())?);
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/architecture.md");
     let document = std::fs::read_to_string(document)?;

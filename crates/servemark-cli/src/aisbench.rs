@@ -33,7 +33,7 @@ use crate::argparse::{Flag, ParsedCommandLine, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
-use crate::words::{CHAT_BACKENDS, NO_API_KEY, Words};
+use crate::words::{CHAT_BACKENDS, Words};
 
 /// Tasks of an `ais_bench` command line, one for each model with each data set.
 #[derive(Clone, Debug)]
@@ -169,15 +169,13 @@ impl From<Fault> for CliError {
     }
 }
 
-/// Flags and phrases in messages of the crates below, each with its replacement in this dialect.
+/// Keys and phrases in messages of the crates below, each with its replacement in this dialect.
 pub(crate) const WORDS: Words = &[
-    NO_API_KEY,
     ("or a header Authorization", "or api_key in the model's config"),
     (CHAT_BACKENDS, "a model whose type is VLLMCustomAPIChat"),
-    ("--base-url", OwnArgs::URL.name()),
-    ("--max-concurrency", OwnArgs::BATCH_SIZE.name()),
-    ("--model", OwnArgs::MODEL_NAME.name()),
-    ("--tokenizer", OwnArgs::TOKENIZER_PATH.name()),
+    ("`load.max_concurrency`", OwnArgs::BATCH_SIZE.name()),
+    ("`model.name`", OwnArgs::MODEL_NAME.name()),
+    ("`model.tokenizer`", OwnArgs::TOKENIZER_PATH.name()),
 ];
 
 #[cfg(test)]

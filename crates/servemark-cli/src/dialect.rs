@@ -4,16 +4,18 @@ use servemark_backends::BackendSpec;
 use servemark_plan::BenchPlan;
 
 use crate::dispatch::Invocation;
-use crate::words::replaced;
+use crate::words::worded;
 use crate::{aisbench, evalscope, sglang, vllm};
 
-/// A peer whose command lines are read. Closed enum: each peer has a list of words.
+/// Where settings come from: a peer's command line or a file. Closed enum: each has a list of words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dialect {
     /// AISBench's command line.
     Aisbench,
     /// evalscope's command line.
     Evalscope,
+    /// A file, in which settings have the keys of a plan.
+    File,
     /// SGLang's command line, which Servemark's own commands extend.
     Sglang,
     /// vLLM's command line.
@@ -31,23 +33,25 @@ impl Dialect {
         }
     }
 
-    /// Returns the text with the flags of this dialect in place of SGLang's.
+    /// Returns a message with the flags of this dialect in place of the plan's keys.
     ///
     /// ```
     /// use servemark_cli::Dialect;
     ///
-    /// let error = "no tokenizer: neither --tokenizer nor --model names one";
+    /// let error = "no tokenizer: neither `model.tokenizer` nor `model.name` names one";
     /// let told = Dialect::Evalscope.words(error);
     /// assert_eq!(told, "no tokenizer: neither --tokenizer-path nor --model names one");
+    /// assert_eq!(Dialect::File.words(error), error);
     /// ```
     pub fn words(self, text: &str) -> String {
         let words = match self {
             Self::Aisbench => aisbench::WORDS,
             Self::Evalscope => evalscope::WORDS,
+            Self::File => return text.to_owned(),
             Self::Sglang => sglang::WORDS,
             Self::Vllm => vllm::WORDS,
         };
-        replaced(text, words)
+        worded(text, words)
     }
 }
 
@@ -61,6 +65,7 @@ impl Invocation {
             Self::Series(series) => Dialect::of(&series.first.plan),
             Self::SloSearch(runs) => Dialect::of(&runs.first.plan),
             Self::SweepRuns(runs) => Dialect::of(&runs.first.plan),
+            Self::Run(_) => Dialect::File,
             Self::TextSlices(_) | Self::VllmSweep(_) => Dialect::Vllm,
             _ => Dialect::Sglang,
         }
@@ -72,16 +77,16 @@ mod tests {
     use servemark_plan::PlanError;
 
     use super::*;
-    use crate::words::refuse;
+    use crate::words::{FLAGS, refuse};
 
     #[test]
     fn flags_are_those_of_the_dialect() {
         let nothing = PlanError::NoRequests;
         for (words, expected) in [
-            (sglang::WORDS, "(--num-prompts 1)"),
-            (vllm::WORDS, "(--num-prompts 1)"),
-            (evalscope::WORDS, "(--number 1)"),
-            (aisbench::WORDS, "(--num-prompts 1)"),
+            (sglang::WORDS, "(--num-prompts)"),
+            (vllm::WORDS, "(--num-prompts)"),
+            (evalscope::WORDS, "(--number)"),
+            (aisbench::WORDS, "(--num-prompts)"),
         ] {
             let refusal = refuse(words)(nothing.clone()).to_string();
             assert!(refusal.ends_with(expected), "{refusal}");
@@ -89,18 +94,42 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_begins_like_another_is_left_alone() {
-        let text = "--tokenizer-mode, --model-path and --my--header";
-        assert_eq!(Dialect::Evalscope.words(text), text);
-        assert_eq!(Dialect::Aisbench.words("é --model é"), "é --model-name é");
+    fn what_is_no_key_is_left_alone() {
+        for text in ["model.name and `model.names`", "``model.name", "--my`model.name`"] {
+            assert_eq!(Dialect::Evalscope.words(text), text);
+        }
+        assert_eq!(Dialect::Aisbench.words("é `model.name` é"), "é --model-name é");
     }
 
     #[test]
     fn a_key_is_given_by_flag_where_there_is_one() {
-        let text = "is the key right (--api-key, OPENAI_API_KEY or API_KEY)?";
-        assert_eq!(Dialect::Evalscope.words(text), text);
-        let without = "is the key right (OPENAI_API_KEY or API_KEY)?";
-        assert_eq!(Dialect::Vllm.words(text), without);
-        assert_eq!(Dialect::Sglang.words(text), without);
+        let text = "is the key right (OPENAI_API_KEY or API_KEY)?";
+        assert_eq!(Dialect::Vllm.words(text), text);
+        assert_eq!(Dialect::Sglang.words(text), text);
+        let with = "is the key right (--api-key, OPENAI_API_KEY or API_KEY)?";
+        assert_eq!(Dialect::Evalscope.words(text), with);
+    }
+
+    /// Every key of a list of words is one of a plan, so that a renamed key fails this test.
+    #[test]
+    fn the_keys_of_the_lists_are_those_of_plans() {
+        let known = servemark_plan::plan_schema();
+        for words in [FLAGS, sglang::WORDS, vllm::WORDS, evalscope::WORDS, aisbench::WORDS] {
+            for (phrase, _) in words.iter().filter(|(phrase, _)| phrase.contains('`')) {
+                let key = phrase.split('`').nth(1).unwrap();
+                let steps: Vec<&str> = key.split('.').collect();
+                assert!(has_key(&known, &steps), "{key} is no key of a plan");
+            }
+        }
+    }
+
+    /// Returns whether a schema or one of its alternatives has a key.
+    fn has_key(schema: &serde_json::Value, steps: &[&str]) -> bool {
+        let Some((first, rest)) = steps.split_first() else { return true };
+        let own = schema.pointer(&format!("/properties/{first}"));
+        let alternatives =
+            ["oneOf", "anyOf"].into_iter().filter_map(|name| schema[name].as_array());
+        own.is_some_and(|schema| has_key(schema, rest))
+            || alternatives.flatten().any(|schema| has_key(schema, steps))
     }
 }

@@ -250,15 +250,22 @@ impl Consumed {
     }
 }
 
-/// Flags and phrases in messages of the crates below, each with its replacement in this dialect.
+/// Keys and phrases in messages of the crates below, each with its replacement in this dialect.
 pub(crate) const WORDS: Words = &[
     (CHAT_BACKENDS, "--api openai, and a --url that ends with /v1/chat/completions"),
-    ("--base-url", TargetArgs::URL.name()),
-    ("--header", TargetArgs::HEADERS.name()),
-    ("--max-concurrency", LoadArgs::PARALLEL.name()),
-    ("--num-prompts", LoadArgs::NUMBER.name()),
-    ("--request-rate", LoadArgs::RATE.name()),
-    ("--tokenizer", TargetArgs::TOKENIZER_PATH.name()),
+    ("(OPENAI_API_KEY or API_KEY)", "(--api-key, OPENAI_API_KEY or API_KEY)"),
+    ("(or API_KEY, or a header", "(or API_KEY, --api-key, or a header"),
+    ("`load.arrivals`", LoadArgs::RATE.name()),
+    ("`load.max_concurrency`", LoadArgs::PARALLEL.name()),
+    ("`model.tokenizer`", TargetArgs::TOKENIZER_PATH.name()),
+    ("`workload.dataset.chat`", "--apply-chat-template"),
+    ("`workload.dataset.least_turns`", "--min-turns"),
+    ("`workload.dataset.longest`", "--max-prompt-length"),
+    ("`workload.dataset.most_turns`", "--max-turns"),
+    ("`workload.dataset.prefix_tokens`", "--prefix-length"),
+    ("`workload.dataset.prefixes`", "--prefix-count"),
+    ("`workload.dataset.shortest`", "--min-prompt-length"),
+    ("`workload.requests`", LoadArgs::NUMBER.name()),
 ];
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ use crate::argparse::{Flag, ParsedCommandLine, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
-use crate::words::{NO_API_KEY, Words, refuse};
+use crate::words::{Words, refuse};
 
 /// Returns the command with its flags, for completions.
 pub(crate) fn clap_command() -> Command {
@@ -136,7 +136,7 @@ fn backend(args: &SglangArgs) -> Result<BackendName, CliError> {
 }
 
 /// Flags and phrases in messages of the crates below, each with its replacement in this dialect.
-pub(crate) const WORDS: Words = &[NO_API_KEY];
+pub(crate) const WORDS: Words = &[];
 
 /// Flags that give the address of the server. vLLM's client has flags of the same names.
 pub(crate) const NAMES_SERVER: [Flag; 3] =

@@ -352,7 +352,7 @@ mod tests {
             "--slo ttft:p99<2s --slo-start 4",
             "--slo-start has no effect without --slo-search",
         );
-        refuses("--slo goodput>=90%", "--goodput");
+        refuses("--slo goodput>=90%", "`scoring.slos`");
         refuses("--slo chat=ttft:p99<2s", "are for --slo-search; leave them out");
         let twice = "--slo a=ttft:p99<2s a=ttft:p99<1s --slo-search request-rate";
         refuses(twice, "two tiers of objectives named a");

@@ -51,7 +51,7 @@ use crate::nearest::nearest;
 use crate::offline::Offline;
 use crate::parsed::{Parsed, PeerArguments};
 use crate::sweep::{Runs, bench};
-use crate::words::{CHAT_BACKENDS, NO_API_KEY, Words, refuse};
+use crate::words::{CHAT_BACKENDS, Words, refuse};
 
 /// Command that a command line of vLLM requests.
 #[derive(Debug)]
@@ -273,7 +273,31 @@ fn plan(
 }
 
 /// Flags and phrases in messages of the crates below, each with its replacement in this dialect.
-pub(crate) const WORDS: Words = &[NO_API_KEY, (CHAT_BACKENDS, "--backend openai-chat")];
+pub(crate) const WORDS: Words = &[
+    (CHAT_BACKENDS, "--backend openai-chat"),
+    ("a prompt format of chats sends the file", "--enable-multimodal-chat sends the file"),
+    ("`workload.dataset.batch`", "--random-batch-size"),
+    ("`workload.dataset.categories`", "--bfcl-categories"),
+    ("`workload.dataset.lengths.input_spread`", "the input part of --random-range-ratio"),
+    ("`workload.dataset.lengths.input_tokens`", "--random-input-len"),
+    ("`workload.dataset.media.buckets`", "--random-mm-bucket-config"),
+    ("`workload.dataset.media.limits`", "--random-mm-limit-mm-per-prompt"),
+    ("`workload.dataset.media.spread`", "--random-mm-num-mm-items-range-ratio"),
+    ("`workload.dataset.name`", "--hf-name"),
+    ("`workload.dataset.output`", "--custom-output-len"),
+    (
+        "let the server fetch it (`workload.dataset.pictures`)",
+        "leave --custom-ensure-client-side-data out, so that the server fetches it",
+    ),
+    ("`workload.dataset.prefix_tokens`", "--random-prefix-len"),
+    ("`workload.dataset.prefixes`", "--prefix-repetition-num-prefixes"),
+    ("`workload.dataset.source.random.first_tokens`", "--random-input-len"),
+    ("`workload.dataset.source.random.later_tokens`", "--per-turn-input-len"),
+    ("`workload.dataset.source.random.shared_by_all`", "--multi-turn-prefix-global-ratio"),
+    ("`workload.dataset.source.random.shared_within`", "--multi-turn-prefix-conversation-ratio"),
+    ("`workload.dataset.split`", "--hf-split"),
+    ("`workload.dataset.subset`", "--hf-subset"),
+];
 
 /// Flags of files with the results of a run.
 const RESULT_FILES: &[Flag] = &[

@@ -42,7 +42,7 @@ impl Inflater {
         }
         Err(refused(&format!(
             "the server compressed its answer (content-encoding: {coding}), which it was not asked \
-             to; give --header Accept-Encoding={coding} to accept that, or turn compression off in \
+             to; send a header Accept-Encoding: {coding} to accept that, or turn compression off in \
              the server or its proxy"
         )))
     }

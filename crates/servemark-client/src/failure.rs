@@ -51,13 +51,13 @@ impl ConnectionLoss {
         let message = match reason {
             Unprocessed::Closed => format!(
                 "{base} closed the reused connection before an answer, as servers do with idle \
-                 connections; leave --no-resend out to send such a request once more, or give \
-                 --no-keep-alive to open a connection for each"
+                 connections; set `server.at.reuse.resend` to send such a request once more, or clear \
+                 `server.at.reuse.keep_alive` to open a connection for each"
             ),
             Unprocessed::RequestTimeout => format!(
                 "{base} answered 408 on the reused connection, which it had waited on for too long; \
-                 leave --no-resend out to send such a request once more, or give --no-keep-alive to \
-                 open a connection for each"
+                 set `server.at.reuse.resend` to send such a request once more, or clear \
+                 `server.at.reuse.keep_alive` to open a connection for each"
             ),
             Unprocessed::RefusedStream => {
                 format!(

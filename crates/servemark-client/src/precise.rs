@@ -77,7 +77,7 @@ impl PreciseSender {
         let (socket, request, wire) = (direct.socket()?, request.clone(), Arc::clone(wire));
         // If the thread is gone, the order is dropped and the receiver gets an error.
         let _ = self.orders.send(Order { due, socket, request, wire, done });
-        written.await.map_err(|_| io::Error::other("the thread of --precise-send has ended"))
+        written.await.map_err(|_| io::Error::other("the thread of precise sending has ended"))
     }
 }
 
@@ -175,10 +175,10 @@ fn sleep_exactly() {}
 /// more than this.
 const WATCHED: Duration = Duration::from_micros(80);
 
-const ONE_CORE: &str = "--precise-send needs a core for the thread that watches the clock, and this \
+const ONE_CORE: &str = "precise sending needs a core for the thread that watches the clock, and this \
                         process may use only one; leave it out or allow a second";
 
-const NO_THREAD: &str = "the system refused the thread that --precise-send needs";
+const NO_THREAD: &str = "the system refused the thread that precise sending needs";
 
 #[cfg(test)]
 mod tests {

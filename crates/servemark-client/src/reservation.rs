@@ -62,7 +62,7 @@ impl AnswerBudget {
     pub(crate) fn too_large(&self) -> RequestError {
         let limit = self.each;
         too_large(&format!(
-            "the answer is larger than {limit} bytes, the limit of --max-answer-bytes"
+            "the answer is larger than {limit} bytes, the limit of `server.at.answers.each`"
         ))
     }
 }
@@ -123,7 +123,7 @@ impl Reservation {
             let limit = budget.together;
             return Err(too_large(&format!(
                 "the answers in flight hold more than {limit} bytes together, the limit of \
-                 --max-answers-bytes, and this one holds more than its share"
+                 `server.at.answers.together`, and this one holds more than its share"
             )));
         }
         self.reserved = wanted;
@@ -193,7 +193,10 @@ mod tests {
         assert_eq!(reserved(&budget), 100_000);
         let error = one.hold(100_001).unwrap_err();
         assert_eq!(error.kind, ErrorKind::AnswerTooLarge);
-        assert!(error.message.contains("100000 bytes, the limit of --max-answer-bytes"), "{error}");
+        assert!(
+            error.message.contains("100000 bytes, the limit of `server.at.answers.each`"),
+            "{error}"
+        );
         drop(one);
         assert_eq!((reserved(&budget), budget.answers.load(Ordering::Relaxed)), (0, 0));
     }

@@ -65,7 +65,7 @@ fn cure(status: StatusCode, route: &str, key: Key) -> &'static str {
         }
         (StatusCode::NOT_FOUND, _) => "; does the server offer this route under this base URL?",
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) if key == Key::Given => {
-            "; is the key right (--api-key, OPENAI_API_KEY or API_KEY)?"
+            "; is the key right (OPENAI_API_KEY or API_KEY)?"
         }
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => NO_KEY,
         // Gateways such as litellm send this status for a missing key.
@@ -74,7 +74,7 @@ fn cure(status: StatusCode, route: &str, key: Key) -> &'static str {
     }
 }
 
-const NO_KEY: &str = "; no key was given: set OPENAI_API_KEY (or API_KEY, --api-key, or a header \
+const NO_KEY: &str = "; no key was given: set OPENAI_API_KEY (or API_KEY, or a header \
                       Authorization), if the server wants one";
 
 #[cfg(test)]

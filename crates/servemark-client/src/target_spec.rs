@@ -84,19 +84,19 @@ impl TargetSpec {
 pub enum NotPrecise {
     /// TLS encrypts a request only when it is written.
     #[error(
-        "--precise-send writes requests as they were encoded, and https encrypts them; ask a server \
+        "precise sending writes requests as they were encoded, and https encrypts them; ask a server \
          over http:// or leave it out"
     )]
     Encrypted,
     /// Several requests share a connection, so a write belongs to no single one.
     #[error(
-        "--precise-send writes each request on a connection of its own, and HTTP/2 shares them; \
+        "precise sending writes each request on a connection of its own, and HTTP/2 shares them; \
          leave one of the two out"
     )]
     Http2,
     /// The plan asks for hyper's HTTP/1.1, which itself decides when it writes.
     #[error(
-        "--precise-send writes on connections of our own HTTP/1.1; with hyper's, which the plan asks \
+        "precise sending writes on connections of our own HTTP/1.1; with hyper's, which the plan asks \
          for (http1_stack), it is not built"
     )]
     Hyper,

@@ -219,7 +219,7 @@ impl Lead {
         RankError::new(
             format!(
                 "{noun} {} of {ranks} {verb} not joined within {seconds} s: start every rank from \
-                 0 to {} with the same --coordinator and --world",
+                 0 to {} with the same coordinator and number of ranks",
                 missing.join(", "),
                 ranks.get() - 1
             ),
@@ -360,7 +360,7 @@ impl Lead {
         if *ranks != own_ranks {
             return Some(format!(
                 "rank {rank} ({host}) was started for {ranks} ranks and rank 0 for {own_ranks}: \
-                 give each the same --world"
+                 give each the same number"
             ));
         }
         if *rank == 0 || *rank >= own_ranks {

@@ -199,7 +199,7 @@ impl Member {
                 return Err(RankError::new(
                     format!(
                         "rank 0 of the group {name} did not answer within {seconds} s: start it \
-                         with the same --coordinator and --world"
+                         with the same coordinator and number of ranks"
                     ),
                     ExitCode::NotReady,
                 ));

@@ -204,7 +204,7 @@ pub enum RunLogError {
     /// A new run log would replace an existing file.
     #[error(
         "{path} exists, and a run log replaces no file unless asked: choose another name \
-         or give --overwrite",
+         or let `output.run_log_if_taken` replace it",
         path = path.display()
     )]
     Taken {
@@ -231,8 +231,7 @@ pub enum RunLogError {
     },
     /// A line is damaged, or is not a line of a run log.
     #[error(
-        "{path}:{line}: a damaged line: {reason}; servemark score and servemark compare leave such \
-         lines out with --skip-damaged",
+        "{path}:{line}: a damaged line: {reason}; a reader may leave such lines out",
         path = path.display()
     )]
     Damaged {

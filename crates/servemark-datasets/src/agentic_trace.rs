@@ -49,7 +49,8 @@ impl AgenticTraceSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        let hint = "pass a trace with --dataset-path, a JSON object with \"conversations\"";
+        let hint =
+            "pass a trace with `workload.dataset.path`, a JSON object with \"conversations\"";
         let dataset = DatasetName::AgenticTrace.as_str();
         let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset, hint })?;
         let text = text_file::read(path)?;

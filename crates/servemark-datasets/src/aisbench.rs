@@ -257,7 +257,7 @@ fn uuid(python: &mut PythonRandom) -> String {
 }
 
 fn no_file<'a>(dataset: &'static str, path: Option<&'a PathBuf>) -> Result<&'a Path, DatasetError> {
-    let hint = "give its path in the data set's config, or with --dataset-path";
+    let hint = "give its path in the data set's config, or with `workload.dataset.path`";
     path.map(PathBuf::as_path).ok_or(DatasetError::NoFile { dataset, hint })
 }
 

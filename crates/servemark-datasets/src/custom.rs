@@ -28,7 +28,8 @@ impl CustomSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        let hint = "pass one with --dataset-path, a conversation as a JSON object on each line";
+        let hint =
+            "pass one with `workload.dataset.path`, a conversation as a JSON object on each line";
         let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset: "custom", hint })?;
         let reader = Reader { path, on_bad_line: Some(self.on_bad_line), limit: None };
         let read = reader.read(|_, record| Exchange::of(&record, text))?;

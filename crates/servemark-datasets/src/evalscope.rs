@@ -240,7 +240,7 @@ impl EvalscopeSpec {
     fn notices(&self) -> Vec<String> {
         let cuts = matches!(self.data, EvalscopeData::RandomVl(_)) && !self.chat;
         let notice = "the prompts of random_vl are cut to their first character, as evalscope cuts them \
-                      where the route is no chat's; --apply-chat-template sends them whole";
+                      where the route is no chat's; `workload.dataset.chat` sends them whole";
         if cuts { vec![notice.to_owned()] } else { Vec::new() }
     }
 

@@ -251,7 +251,7 @@ const BLOCK: u64 = 16 << 20;
 
 const NO_ARRAY: &str = "expected a JSON array";
 const OBJECT: &str = "expected a JSON array, got an object; a file with one object per line is read by \
-                      --dataset-name custom or openai";
+                      the data set custom or openai";
 /// Returns the error message for an element above the size limit.
 fn too_long() -> String {
     format!("a row of more than {MOST_ROW_BYTES} bytes, which is the limit")

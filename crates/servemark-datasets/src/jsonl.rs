@@ -42,7 +42,7 @@ impl fmt::Display for SkippedLines {
         write!(
             formatter,
             "lines left out: {count}; the first is {path}:{first_line}: {first_reason}; \
-             --bad-lines fail stops there instead"
+             with `workload.dataset.on_bad_line` \"fail\" it stops there instead"
         )
     }
 }
@@ -139,9 +139,9 @@ impl Reader<'_> {
 }
 
 const ARRAY: &str = "expected one JSON object per line, got an array; an array of conversations is \
-                     read by --dataset-name sharegpt";
+                     read by the data set sharegpt";
 
-const LEAVE_OUT: &str = "--bad-lines skip leaves such lines out";
+const LEAVE_OUT: &str = "`workload.dataset.on_bad_line` \"skip\" leaves such lines out";
 
 fn object(value: Value) -> Result<JsonObject, String> {
     match value {

@@ -256,7 +256,7 @@ mod tests {
             spec.check_layout().map_err(|error| error.to_string())
         };
         assert_eq!(checked("no JSON\n{\"a\": 1}\n"), Ok(()));
-        assert!(checked("[\n{\"a\": 1}\n]").unwrap_err().contains("--dataset-name sharegpt"));
+        assert!(checked("[\n{\"a\": 1}\n]").unwrap_err().contains("the data set sharegpt"));
     }
 
     #[test]

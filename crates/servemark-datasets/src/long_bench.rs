@@ -41,7 +41,8 @@ impl LongBenchSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        let hint = "pass one with --dataset-path, a question as a JSON object on each line";
+        let hint =
+            "pass one with `workload.dataset.path`, a question as a JSON object on each line";
         let dataset = DatasetName::LongBenchV2.as_str();
         let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset, hint })?;
         let (prompts, skipped) = self.shuffled(path, context)?;

@@ -36,7 +36,8 @@ impl MmmuSpec {
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
         let path = self.path.as_deref();
-        let hint = "pass MMMU's parquet file, or the folder that holds it, with --dataset-path";
+        let hint =
+            "pass MMMU's parquet file, or the folder that holds it, with `workload.dataset.path`";
         let path = path.ok_or(DatasetError::NoFile { dataset: "mmmu", hint })?;
         let random = &mut context.random.python;
         let mut total = 0;

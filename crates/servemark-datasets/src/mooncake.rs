@@ -153,5 +153,5 @@ fn begins(rows: &[Row]) -> impl Iterator<Item = Duration> {
     rows.iter().map(move |row| Duration::try_from_secs_f64(since(row)).unwrap_or(Duration::MAX))
 }
 
-const NO_FILE: &str = "pass a trace of Mooncake with --dataset-path, or put the workload's, such \
-    as conversation_trace.jsonl, into the system's temporary folder";
+const NO_FILE: &str = "pass a trace of Mooncake with `workload.dataset.path`, or put the workload's, \
+                       such as conversation_trace.jsonl, into the system's temporary folder";

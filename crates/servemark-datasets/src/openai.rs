@@ -34,7 +34,8 @@ impl OpenaiSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        let hint = "pass one with --dataset-path, a chat request as a JSON object on each line";
+        let hint =
+            "pass one with `workload.dataset.path`, a chat request as a JSON object on each line";
         let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset: "openai", hint })?;
         let limit = (count > 0).then_some(count);
         let reader = Reader { path, on_bad_line: Some(self.on_bad_line), limit };
@@ -128,4 +129,4 @@ fn output_tokens(max_tokens: Option<&Value>) -> Result<u32, String> {
 const DEFAULT_OUTPUT: u32 = 256;
 
 const NO_TEMPLATE: &str = "the data set openai counts the tokens of rendered messages, and this \
-    tokenizer has no chat template; give a tokenizer that has one (--tokenizer DIR)";
+    tokenizer has no chat template; give a tokenizer that has one (`model.tokenizer`)";

@@ -39,7 +39,7 @@ pub(crate) fn read<T: Send>(
     progress: &dyn Progress,
     keep: impl Fn(Exchange) -> T + Sync,
 ) -> Result<Vec<T>, DatasetError> {
-    let hint = "give ShareGPT's file with --dataset-path";
+    let hint = "give ShareGPT's file with `workload.dataset.path`";
     let path = path.ok_or(DatasetError::NoFile { dataset: dataset.as_str(), hint })?;
     conversations::read_array(path, progress, keep)
 }

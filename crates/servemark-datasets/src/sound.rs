@@ -198,7 +198,7 @@ impl AudioSource for Bare {
 }
 
 const NOT_ENCODED: &str = "vLLM's client cannot put the samples of an audio file into a message; with \
-                           custom_audio, --enable-multimodal-chat sends the file";
+                           custom_audio, a prompt format of chats sends the file";
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()))

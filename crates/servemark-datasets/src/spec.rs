@@ -177,9 +177,9 @@ impl DatasetSpec {
             Self::AgenticTrace(_) => "no conversation of the file has a turn with messages",
             Self::Evalscope(_) => "no prompt is within the length bounds",
             Self::Vllm(spec) if count > 0 || spec.is_custom() => "no row of the file can be sent",
-            _ if count == 0 => "no request was asked for (--num-prompts)",
+            _ if count == 0 => "no request was asked for (`workload.requests`)",
             Self::LongBenchV2(_) => {
-                "no question fits the context; is --sharegpt-context-len too small?"
+                "no question fits the context; is `workload.dataset.context_tokens` too small?"
             }
             Self::Batch(_) | Self::Image(_) => "it drew no sample",
             Self::Mmmu(_) => "no row has a readable image in image_1",
@@ -190,7 +190,7 @@ impl DatasetSpec {
             Self::SpeedBench(spec) => spec.nothing(),
             Self::Custom(_) | Self::Sharegpt(_) => {
                 "no conversation has two turns of two tokens or more that fit the context; is \
-                 --sharegpt-context-len too small?"
+                 `workload.dataset.context_tokens` too small?"
             }
         };
         let skipped = draw.skipped.as_ref().map(ToString::to_string);

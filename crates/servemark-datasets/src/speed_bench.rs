@@ -70,7 +70,7 @@ impl SpeedBenchSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        let hint = "pass SPEED-Bench's file of JSON lines with --dataset-path";
+        let hint = "pass SPEED-Bench's file of JSON lines with `workload.dataset.path`";
         let dataset = DatasetName::SpeedBench.as_str();
         let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset, hint })?;
         let reader = Reader { path, on_bad_line: Some(self.on_bad_line), limit: None };
@@ -121,7 +121,7 @@ impl SpeedBenchSpec {
     /// Returns why no prompt was found.
     pub(crate) fn nothing(&self) -> &'static str {
         match self.category {
-            Some(_) => "no line of that category (--speed-bench-category) has turns",
+            Some(_) => "no line of that category (`workload.dataset.category`) has turns",
             None => "no line has \"turns\"",
         }
     }

@@ -81,18 +81,18 @@ impl TraceFormat {
     const fn hint(self) -> &'static str {
         match self {
             Self::Azure => {
-                "pass one with --dataset-path, a CSV with TIMESTAMP, ContextTokens and \
+                "pass one with `workload.dataset.path`, a CSV with TIMESTAMP, ContextTokens and \
                  GeneratedTokens"
             }
             Self::Burstgpt => {
-                "pass one with --dataset-path, a CSV with Timestamp, Request tokens and Response \
+                "pass one with `workload.dataset.path`, a CSV with Timestamp, Request tokens and Response \
                  tokens"
             }
             Self::Otel => {
-                "pass one with --dataset-path, JSON with spans, or a folder of such files"
+                "pass one with `workload.dataset.path`, JSON with spans, or a folder of such files"
             }
             Self::Servegen => {
-                "pass a folder with --dataset-path, of files such as chunk-0-trace.csv and \
+                "pass a folder with `workload.dataset.path`, of files such as chunk-0-trace.csv and \
                  chunk-0-dataset.json"
             }
         }

@@ -10,7 +10,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum EngineError {
     /// The engine's process cannot be started.
-    #[error("cannot start {command}; name a Python that has the engine (--python PATH)")]
+    #[error(
+        "cannot start {command}; name a Python that has the engine \
+         (`server.engine.engine.worker.python`)"
+    )]
     Start {
         /// The command that failed.
         command: String,
@@ -28,7 +31,8 @@ pub enum EngineError {
     },
     /// A module of the engine is missing, as its load showed.
     #[error(
-        "the engine {name} could not be loaded: {reason}; name a Python that has it (--python PATH)"
+        "the engine {name} could not be loaded: {reason}; name a Python that has it \
+         (`server.engine.engine.worker.python`)"
     )]
     Absent {
         /// The engine's name.
@@ -40,7 +44,7 @@ pub enum EngineError {
     /// showed.
     #[error(
         "the engine {name} is not installed: {reason}; install it there, or name a Python that has it \
-         (--python PATH)"
+         (`server.engine.engine.worker.python`)"
     )]
     NotInstalled {
         /// The engine's name.

@@ -85,7 +85,7 @@ impl HubRequest {
 
     fn cure(&self) -> &'static str {
         match self.kind {
-            Kind::Dataset => "give its file (--dataset-path FILE)",
+            Kind::Dataset => "give its file (`workload.dataset.path`)",
             Kind::Model(part) => part.cure(),
         }
     }

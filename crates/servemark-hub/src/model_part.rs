@@ -52,7 +52,9 @@ impl ModelPart {
     pub(crate) fn cure(self) -> &'static str {
         match self {
             Self::Tokenizer => "give a folder that holds the tokenizer",
-            Self::Shape | Self::Weights => "give a folder that holds the model (--model-path DIR)",
+            Self::Shape | Self::Weights => {
+                "give a folder that holds the model (`server.engine.engine.candle.model`)"
+            }
         }
     }
 }

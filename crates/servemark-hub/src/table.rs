@@ -29,7 +29,7 @@ impl Table<'_> {
         let subset = self.subset_among(&subsets).ok_or_else(|| {
             let missing = match self.subset {
                 Some(subset) => format!("subset {subset:?}"),
-                None => "default subset (choose one with --hf-subset)".to_owned(),
+                None => "default subset (choose one with `workload.dataset.subset`)".to_owned(),
             };
             wanted.no_part(missing, list(&subsets))
         })?;

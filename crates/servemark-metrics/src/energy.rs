@@ -100,7 +100,7 @@ fn reasons(log: &RunLog, devices: &[Device], used: &[f64], span: f64) -> Vec<Str
         && usize::try_from(gpus) != Ok(devices.len())
     {
         let read = devices.len();
-        reasons.push(format!("--gpus says that {gpus} GPUs serve, and {read} were read"));
+        reasons.push(format!("{gpus} GPUs are said to serve, and {read} were read"));
     }
     reasons
 }

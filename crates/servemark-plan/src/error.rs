@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PlanError {
     /// The plan has no requests.
-    #[error("the plan sends nothing; ask for at least one request (--num-prompts 1)")]
+    #[error("the plan sends nothing; ask for at least one request (`workload.requests`)")]
     NoRequests,
     /// A data set that follows another one names data sets that follow it.
     #[error(
@@ -24,19 +24,19 @@ pub enum PlanError {
     #[cfg(feature = "engine")]
     #[error("an engine without a server does not take {what}; leave it out")]
     Engine {
-        /// Flag or feature that the engine does not take.
+        /// Key or feature that the engine does not take.
         what: &'static str,
     },
     /// The plan asks a program's own transport for something that only a server does.
     #[error("a transport of the program's own does not take {what}; leave it out")]
     Provided {
-        /// Flag or feature that the transport does not take.
+        /// Key or feature that the transport does not take.
         what: &'static str,
     },
     /// A data set of conversations is to be sent to a route that takes text.
     #[error(
         "the data set {dataset} holds conversations, and the backend {backend} sends plain text; \
-         choose a chat backend (--backend sglang-oai-chat, vllm-chat or lmdeploy-chat)"
+         choose a chat backend (`backend` sglang-oai-chat, vllm-chat or lmdeploy-chat)"
     )]
     NeedsChat {
         /// The data set.
@@ -46,8 +46,8 @@ pub enum PlanError {
     },
     /// Token ids are to be sent to a route that takes text or messages.
     #[error(
-        "the backend {backend} sends text, which cannot be token ids; leave --tokenize-prompt out \
-         or choose --backend sglang"
+        "the backend {backend} sends text, which cannot be token ids; draw texts or choose \
+         the `backend` sglang"
     )]
     IdsRefused {
         /// The backend.
@@ -63,13 +63,15 @@ pub enum PlanError {
         backend: BackendName,
     },
     /// The route has no times of single requests.
-    #[error("--server-times has no effect with {backend}: its route generates nothing")]
+    #[error("`control.server_times` has no effect with {backend}: its route generates nothing")]
     NoServerTimes {
         /// The backend.
         backend: BackendName,
     },
     /// The route has no time to first token, which a cache audit compares.
-    #[error("--cache-audit needs streamed answers with tokens, and {backend} has none here")]
+    #[error(
+        "`control.cache_audit` needs streamed answers with tokens, and {backend} has none here"
+    )]
     NoCacheAudit {
         /// The backend.
         backend: BackendName,
@@ -83,7 +85,10 @@ pub enum PlanError {
         expected: PromptFormat,
     },
     /// The route ranks documents, and the plan gives none.
-    #[error("the backend {backend} ranks documents; say how many each query has (--documents 10)")]
+    #[error(
+        "the backend {backend} ranks documents; say how many each query has \
+         (`workload.grouping.ranking.documents`)"
+    )]
     NeedsDocuments {
         /// The backend.
         backend: BackendName,
@@ -99,8 +104,8 @@ pub enum PlanError {
     },
     /// A data set without timestamps is to be replayed.
     #[error(
-        "the data set {dataset} does not contain the times of its requests; leave \
-         --use-trace-timestamps out and give a --request-rate"
+        "the data set {dataset} does not contain the times of its requests; choose other \
+         arrivals (`load.arrivals`)"
     )]
     NoTimestamps {
         /// The data set.
@@ -108,8 +113,8 @@ pub enum PlanError {
     },
     /// Precise sending is asked for, but all requests are due at once.
     #[error(
-        "--precise-send has no effect without a --request-rate: all requests are due at once, and \
-         one thread would write them one after the other"
+        "precise sending (`load.precise_send`) has no effect without a rate of requests \
+         (`load.arrivals`): all requests are due at once, and one thread would write them one after the other"
     )]
     PreciseBurst,
     /// Precise sending is asked for on connections that do not support it.

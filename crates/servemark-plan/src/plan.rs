@@ -276,9 +276,9 @@ impl BenchPlan {
             _ if self.load.arrivals.is_burst() => Err(PlanError::PreciseBurst),
             ServerSpec::At(target) => Ok(target.check_precise()?),
             ServerSpec::Simulated(_) => Ok(()),
-            ServerSpec::Provided { .. } => Err(PlanError::Provided { what: "--precise-send" }),
+            ServerSpec::Provided { .. } => Err(PlanError::Provided { what: "`load.precise_send`" }),
             #[cfg(feature = "engine")]
-            ServerSpec::Engine(_) => Err(PlanError::Engine { what: "--precise-send" }),
+            ServerSpec::Engine(_) => Err(PlanError::Engine { what: "`load.precise_send`" }),
         }
     }
 
@@ -292,12 +292,12 @@ impl BenchPlan {
             (self.load.probes.is_some(), "probes beside the load"),
             (control.greeting.is_some(), "a connection test"),
             (control.align_prompts, "prompts cut by the server's token counts"),
-            (control.flush_cache.is_some(), "--flush-cache"),
+            (control.flush_cache.is_some(), "`control.flush_cache`"),
             (control.counters, "the server's counters"),
-            (control.server_times, "--server-times"),
-            (control.cache_audit.is_some(), "--cache-audit"),
-            (control.telemetry.is_some(), "--metrics-url"),
-            (control.profile.is_some(), "--profile"),
+            (control.server_times, "`control.server_times`"),
+            (control.cache_audit.is_some(), "`control.cache_audit`"),
+            (control.telemetry.is_some(), "`control.telemetry`"),
+            (control.profile.is_some(), "`control.profile`"),
         ];
         match refused.into_iter().find(|(is_requested, _)| *is_requested) {
             Some((_, what)) => Err(PlanError::Provided { what }),
@@ -315,17 +315,17 @@ impl BenchPlan {
         let refused = [
             (
                 at_once && !self.load.arrivals.is_burst(),
-                "--request-rate where it is given all at once",
+                "`load.arrivals` where it is given all at once",
             ),
-            (at_once && is_limited, "--max-concurrency where it is given all at once"),
+            (at_once && is_limited, "`load.max_concurrency` where it is given all at once"),
             (self.load.probes.is_some(), "probes beside the load"),
-            (self.scoring.until.is_some(), "--until"),
-            (self.load.adapters.is_some() && !spec.engine.has_adapters(), "--lora-name"),
+            (self.scoring.until.is_some(), "`scoring.until`"),
+            (self.load.adapters.is_some() && !spec.engine.has_adapters(), "`load.adapters`"),
             (self.workload.dataset.pictured().is_some(), "pictures"),
-            (self.control.flush_cache.is_some(), "--flush-cache"),
-            (self.control.server_times, "--server-times"),
-            (self.control.cache_audit.is_some(), "--cache-audit"),
-            (self.control.telemetry.is_some(), "--metrics-url"),
+            (self.control.flush_cache.is_some(), "`control.flush_cache`"),
+            (self.control.server_times, "`control.server_times`"),
+            (self.control.cache_audit.is_some(), "`control.cache_audit`"),
+            (self.control.telemetry.is_some(), "`control.telemetry`"),
         ];
         match refused.into_iter().find(|(is_requested, _)| *is_requested) {
             Some((_, what)) => Err(PlanError::Engine { what }),

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use servemark::ExitCode;
 use servemark::core::{printable, printable_lines};
+use servemark_cli::Dialect;
 
 /// Writes a message to standard error. Continuation lines start with a bar, so that no value in a
 /// message can look like another message. A closed standard error is ignored.
@@ -46,7 +47,8 @@ fn folded(line: &str, columns: usize) -> String {
 /// Writes several lines to standard error, in which every value from outside must be printable. On a
 /// terminal a long line is folded into several, of which all but the first are indented.
 pub(crate) fn eprint_lines(text: &str) {
-    let text = printable_lines(text.trim_end_matches('\n'));
+    let text = worded(text.trim_end_matches('\n'));
+    let text = printable_lines(&text);
     let columns = given_columns().or_else(|| width(&console::Term::stderr()));
     let text = folded_lines(&text, columns.unwrap_or(usize::MAX));
     let _ = writeln!(io::stderr(), "{text}");
@@ -85,6 +87,16 @@ pub(crate) fn set_columns(columns: Option<usize>) {
     GIVEN_COLUMNS.store(columns.unwrap_or_default(), Ordering::Relaxed);
 }
 
+/// Sets the dialect whose flags messages and tables name.
+pub(crate) fn set_dialect(dialect: Dialect) {
+    *lock(&DIALECT) = dialect;
+}
+
+/// Returns a text with the flags of the command line's dialect in place of the plan's keys.
+fn worded(text: &str) -> String {
+    lock(&DIALECT).words(text)
+}
+
 /// Returns the number of columns of a line of standard output: what `COLUMNS` says, or else the width
 /// of its terminal; 80 if there is none.
 pub(crate) fn columns() -> usize {
@@ -118,7 +130,7 @@ pub(crate) fn print_document(document: &str) {
 /// Writes text to standard output. Values from outside that are not in a table of the `report`
 /// crate must pass through `printable` first. Errors are reported by [`final_code`].
 pub(crate) fn print(text: &str) {
-    print_bytes(text.as_bytes());
+    print_bytes(worded(text).as_bytes());
 }
 
 /// Writes bytes to standard output, unless it is left to a document.
@@ -154,6 +166,9 @@ pub(crate) fn final_code(code: ExitCode) -> ExitCode {
 
 /// Whether standard output is left to a document, which is decided once for the process.
 static ONLY_DOCUMENT: AtomicBool = AtomicBool::new(false);
+
+/// Dialect of the command line, which is set once for the process.
+static DIALECT: Mutex<Dialect> = Mutex::new(Dialect::Sglang);
 
 /// Number of columns that `COLUMNS` gives; 0 if it does not. It is set once for the process.
 static GIVEN_COLUMNS: AtomicUsize = AtomicUsize::new(0);

@@ -16,7 +16,7 @@ pub(crate) fn invoked(
 ) -> ExitCode {
     // Errors of AISBench's command begin with the name of its program, here as in the parser.
     let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
-    let dialect = invocation.dialect();
+    screen::set_dialect(invocation.dialect());
     if invocation.prints_document() {
         screen::print_only_document();
     }
@@ -26,8 +26,7 @@ pub(crate) fn invoked(
         None => dispatch(invocation),
     });
     let code = done.unwrap_or_else(|error| {
-        let words = dialect.words(&format!("{error:#}"));
-        screen::eprint_line(&format!("{speaker}error: {words}"));
+        screen::eprint_line(&format!("{speaker}error: {error:#}"));
         exit_code(&error)
     });
     failures::print_count();

@@ -80,7 +80,7 @@ impl Folder {
 
 /// The error for a missing `tekken.json`, which only `--tokenizer-mode mistral` asks for.
 const NO_TEKKEN: &str =
-    "the file does not exist; without --tokenizer-mode mistral the folder's other files are used";
+    "the file does not exist; without `model.mistral_tokenizer` the folder's other files are used";
 
 impl Folder {
     /// Whether the tokenizer is in Mistral's own layout. The files beside it then belong to another

@@ -27,7 +27,7 @@ pub enum ExecuteError {
     #[error(transparent)]
     NotReady(ClientError),
     /// The server lists no model.
-    #[error("the server at {url} lists no model; name one with --model")]
+    #[error("the server at {url} lists no model; name one with `model.name`")]
     NoModel {
         /// URL of the server.
         url: String,
@@ -35,7 +35,7 @@ pub enum ExecuteError {
     /// The server has no list of models, so that its model is not known.
     #[error(
         "{reason}; if its list of models is elsewhere, give the URL that /v1/models follows, and if it \
-         has none, name the model with --model"
+         has none, name the model with `model.name`"
     )]
     NoModelList {
         /// Error of the list.
@@ -52,8 +52,8 @@ pub enum ExecuteError {
     /// The server answers the first request with one document, although a stream was asked for.
     #[error(
         "the server answers {route} with one document, although a stream of tokens was asked for, so \
-         that no token has a time; does a proxy join its answers? bench-serving --disable-stream \
-         measures whole answers"
+         that no token has a time; does a proxy join its answers? without \
+         `wire.stream` whole answers are measured"
     )]
     NotStreamed {
         /// Route of the request.
@@ -80,7 +80,10 @@ pub enum ExecuteError {
         reason: RequestError,
     },
     /// Neither the plan nor the server names a tokenizer.
-    #[error("no tokenizer: neither --tokenizer nor --model names one, and the server does not say")]
+    #[error(
+        "no tokenizer: neither `model.tokenizer` nor `model.name` names one, and the server does not \
+         say"
+    )]
     NoTokenizer,
     /// A tokenizer or a data set is neither on this machine nor available from a hub.
     #[error(transparent)]
@@ -103,17 +106,17 @@ pub enum ExecuteError {
     /// The connection test failed: the server was unreachable or refused the request.
     #[error(
         "the test request failed, so nothing was sent: {0}; is the URL right, and the model's \
-         name? --no-test-connection does without the test"
+         name? without `control.greeting` there is no test"
     )]
     Greeting(RequestError),
     /// All warm-up requests failed.
     #[error("the warm-up failed, so nothing was measured: {0}")]
     Warmup(RequestError),
     /// The prefix cache could not be emptied.
-    #[error("the server's prefix cache could not be emptied (--flush-cache)")]
+    #[error("the server's prefix cache could not be emptied (`control.flush_cache`)")]
     Flush(#[source] ClientError),
     /// The prefix cache could not be filled before the measurement.
-    #[error("the server's prefix cache could not be filled (--cache-hit-rate)")]
+    #[error("the server's prefix cache could not be filled")]
     CacheFill(#[source] ClientError),
     /// An output file cannot be written.
     #[error(transparent)]
@@ -133,7 +136,8 @@ pub enum ExecuteError {
     #[cfg(feature = "engine")]
     #[error(
         "a request has {tokens} tokens, prompt and output together, and the engine takes {most}: \
-         ask for shorter ones, or start it with a larger context (vLLM: --max-model-len)"
+         ask for shorter ones, or start it with a larger context \
+         (`server.engine.engine.worker.args`)"
     )]
     TooLong {
         /// Number of tokens of the request, prompt and output together.

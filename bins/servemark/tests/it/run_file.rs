@@ -114,7 +114,7 @@ fn a_missing_chat_template_or_file_is_told_before_the_server_is_asked() {
     }
     let target = ["bench-serving", "--backend", "sglang-oai-chat", "--base-url", &url];
     for (dataset, file, words) in [
-        ("openai", "chats.jsonl", "give a tokenizer that has one (--tokenizer DIR)"),
+        ("openai", "chats.jsonl", "give a tokenizer that has one (--tokenizer)"),
         ("sharegpt", "absent.json", "absent.json"),
     ] {
         let data = ["--dataset-name", dataset, "--dataset-path", file, "--tokenizer", tokenizer];

@@ -63,7 +63,8 @@ fn faults_are_told_with_the_nearest_key() {
         "workload": {"dataset": {"dataset": "sharegpt"}, "reqests": 3},
         "load": {"max_concurency": 3},
     }))
-    .unwrap_err();
+    .unwrap_err()
+    .faults;
     assert_eq!(
         faults,
         [

@@ -186,12 +186,12 @@ fn connections_that_cannot_be_written_to_at_an_instant() {
     let precise = |line: &str| format!("--precise-send --request-rate 9 {line}");
     refuses(
         &precise("--http2"),
-        "--precise-send writes each request on a connection of its own, and HTTP/2 shares them; \
+        "precise sending writes each request on a connection of its own, and HTTP/2 shares them; \
          leave one of the two out",
     );
     refuses(
         &precise("--base-url https://there"),
-        "--precise-send writes requests as they were encoded, and https encrypts them; ask a server \
+        "precise sending writes requests as they were encoded, and https encrypts them; ask a server \
          over http:// or leave it out",
     );
 }
@@ -209,7 +209,7 @@ fn flags_of_ours_without_effect() {
     refuses("--simulate --http2", "--http2 has no effect with --simulate");
     refuses(
         "--precise-send",
-        "--precise-send has no effect without a --request-rate: all requests are due at once, and \
+        "precise sending (--precise-send) has no effect without a rate of requests (--request-rate): all requests are due at once, and \
          one thread would write them one after the other",
     );
     refuses("--simulate --send-stamps", "--send-stamps has no effect with --simulate");

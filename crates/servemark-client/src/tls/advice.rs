@@ -31,45 +31,52 @@ fn of_certificate(error: &CertificateError, host: &str) -> String {
     match error {
         CertificateError::UnknownIssuer => {
             "; its certificate is signed by an authority that is not trusted here: give that, or the \
-             certificate itself, by --ca-file FILE, or check nothing by --insecure"
+             certificate itself, by `server.at.ca_file`, \
+             or check nothing by `server.at.trusts_anybody`"
                 .to_owned()
         }
         CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
             format!(
                 "; its certificate has no subjectAltName, so it is for no host: make one with openssl \
                  req -x509 … -addext subjectAltName=DNS:{host} (IP:ADDRESS for an address), or give \
-                 the certificate itself by --ca-file FILE, or check nothing by --insecure"
+                 the certificate itself by `server.at.ca_file`, \
+             or check nothing by `server.at.trusts_anybody`"
             )
         }
         CertificateError::NotValidForNameContext { presented, .. } => format!(
             "; its certificate is not for {host} but for {}: ask for one of these, or check nothing \
-             by --insecure",
+             by `server.at.trusts_anybody`",
             presented.iter().map(|name| bare(name)).collect::<Vec<_>>().join(", ")
         ),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "; its certificate has expired: renew it, or check nothing by --insecure".to_owned()
+            "; its certificate has expired: renew it, or check nothing by \
+             `server.at.trusts_anybody`"
+                .to_owned()
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "; its certificate is not valid yet: check the clocks of both machines, or check nothing by --insecure"
+            "; its certificate is not valid yet: check the clocks of both machines, or check \
+             nothing by `server.at.trusts_anybody`"
                 .to_owned()
         }
         CertificateError::Other(error) if error.0.is::<VersionOne>() => format!(
             "; its certificate is of X.509 version 1, which has no subjectAltName: make one with \
              openssl req -x509 … -addext subjectAltName=DNS:{host} (IP:ADDRESS for an address), give \
-             openssl x509 -req the flag -extfile, or check nothing by --insecure"
+             openssl x509 -req the flag -extfile, or check nothing by `server.at.trusts_anybody`"
         ),
         CertificateError::BadSignature => {
             "; its issuer has the name of an authority that is trusted here, which has not signed it: \
-             give that issuer, or the certificate itself, by --ca-file FILE, or check nothing by \
-             --insecure"
+             give that issuer, or the certificate itself, by `server.at.ca_file`, or check nothing \
+             by `server.at.trusts_anybody`"
                 .to_owned()
         }
         CertificateError::Other(error) if error.0.is::<UnverifiedHandshake>() => {
             "; its certificate's key is too weak or of an unknown kind: use RSA of 2048 bits or \
-             more, ECDSA with P-256 or P-384, or Ed25519, or check nothing by --insecure"
+             more, ECDSA with P-256 or P-384, or Ed25519, or check nothing by \
+             `server.at.trusts_anybody`"
                 .to_owned()
         }
-        _ => "; trust exactly this certificate by --ca-file FILE, or check nothing by --insecure"
+        _ => "; trust exactly this certificate by `server.at.ca_file`, \
+             or check nothing by `server.at.trusts_anybody`"
             .to_owned(),
     }
 }
@@ -88,7 +95,7 @@ fn of_alert(alert: AlertDescription) -> (String, bool) {
         | AlertDescription::InsufficientSecurity
         | AlertDescription::ProtocolVersion => INCOMPATIBLE,
         AlertDescription::NoApplicationProtocol => {
-            "; it does not offer the asked version of HTTP: leave --http2 out, or give it"
+            "; it does not offer the asked version of HTTP: change `server.at.http_version`"
         }
         AlertDescription::CertificateRequired
         | AlertDescription::BadCertificate

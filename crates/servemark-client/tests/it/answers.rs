@@ -212,7 +212,7 @@ async fn a_compressed_answer_that_was_not_asked_for_names_the_cure() {
         &record,
         ErrorKind::Decode,
         "the server compressed its answer (content-encoding: gzip), which it was not asked to; \
-         give --header Accept-Encoding=gzip to accept that, or turn compression off in the server \
+         send a header Accept-Encoding: gzip to accept that, or turn compression off in the server \
          or its proxy",
     );
     let record = answer(coded("br") + LAST_CHUNK).await;

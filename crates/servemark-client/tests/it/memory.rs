@@ -72,7 +72,10 @@ async fn an_endless_answer_is_abandoned_at_its_limit_and_the_others_go_on() {
     for record in [a, b, c, d] {
         let (kind, message) = error(&record);
         assert_eq!(kind, ErrorKind::AnswerTooLarge, "{message}");
-        assert!(message.contains("131072 bytes, the limit of --max-answer-bytes"), "{message}");
+        assert!(
+            message.contains("131072 bytes, the limit of `server.at.answers.each`"),
+            "{message}"
+        );
         // A few reads beyond the limit, of any size.
         assert!(record.received_bytes < 1 << 20, "{}", record.received_bytes);
         assert_eq!((record.deltas.len(), record.text.len()), (0, 0), "nothing of it is kept");

@@ -94,16 +94,24 @@ async fn every_certificate_is_accepted_where_none_is_checked() {
 async fn a_certificate_that_is_not_trusted_names_its_cure() {
     for name in OWN {
         let record = send_request(name, Trust::Machine).await;
-        objects(name, &record, &["--ca-file FILE", "--insecure"]);
-        objects(name, &send_request(name, Trust::File("authority.pem")).await, &["--ca-file FILE"]);
+        objects(name, &record, &["`server.at.ca_file`", "`server.at.trusts_anybody`"]);
+        objects(
+            name,
+            &send_request(name, Trust::File("authority.pem")).await,
+            &["`server.at.ca_file`"],
+        );
     }
     let record = send_request("elsewhere", Trust::File("elsewhere.pem")).await;
     objects("elsewhere", &record, &["not for 127.0.0.1 but for ", " 10.0.0.7", " gpu.example"]);
     let record = send_request("expired", Trust::File("authority.pem")).await;
-    objects("expired", &record, &["has expired", "--insecure"]);
+    objects("expired", &record, &["has expired", "`server.at.trusts_anybody`"]);
     for file in ["version_one.pem", "authority.pem"] {
         let record = send_request("version_one", Trust::File(file)).await;
-        objects("version_one", &record, &["X.509 version 1", "-addext", "-extfile", "--insecure"]);
+        objects(
+            "version_one",
+            &record,
+            &["X.509 version 1", "-addext", "-extfile", "`server.at.trusts_anybody`"],
+        );
         assert!(!error(&record).1.contains("--ca-file"), "{record:?}");
     }
 }
@@ -156,7 +164,7 @@ async fn openssls_server_is_asked_with_its_own_certificate() {
             server.wait(Trust::File(&format!("{certificate}.pem"))).await.unwrap();
             server.wait(Trust::Any).await.unwrap();
             let error = server.wait(Trust::Machine).await.unwrap_err();
-            assert!(error.to_string().contains("--ca-file FILE"), "{error}");
+            assert!(error.to_string().contains("`server.at.ca_file`"), "{error}");
         }
         let Some(server) = OpenSsl::start("version_one", &[version]).await else { return };
         server.wait(Trust::Any).await.unwrap();

@@ -80,7 +80,10 @@ fn objects(record: &RequestRecord, cures: &[&str]) {
 #[tokio::test]
 async fn the_name_in_an_own_certificate_still_counts() {
     let server = SelfSigned::start("elsewhere", &["elsewhere.example"]).await;
-    objects(&ask(&transport(&server.spec())).await, &["not for 127.0.0.1 but for", "--insecure"]);
+    objects(
+        &ask(&transport(&server.spec())).await,
+        &["not for 127.0.0.1 but for", "`server.at.trusts_anybody`"],
+    );
 }
 
 #[tokio::test]
@@ -89,7 +92,7 @@ async fn another_certificate_than_that_of_the_ca_file_is_refused_and_the_cure_na
         [SelfSigned::start("one", &["127.0.0.1"]).await, SelfSigned::start("other", &[]).await];
     let mut spec = server.spec();
     spec.ca_file = Some(other.file);
-    objects(&ask(&transport(&spec)).await, &["--ca-file FILE", "--insecure"]);
+    objects(&ask(&transport(&spec)).await, &["`server.at.ca_file`", "`server.at.trusts_anybody`"]);
 }
 
 #[tokio::test]
@@ -102,7 +105,7 @@ async fn a_certificate_without_names_is_refused_unless_it_is_that_of_the_file() 
     tokio::spawn(async move {
         let _ = acceptor.accept(listener.accept().await.unwrap().0).await;
     });
-    let cures = ["has no subjectAltName", "-addext subjectAltName=", "--insecure"];
+    let cures = ["has no subjectAltName", "-addext subjectAltName=", "`server.at.trusts_anybody`"];
     objects(&ask(&transport(&spec)).await, &cures);
 }
 
@@ -144,7 +147,7 @@ async fn permanent_failures_end_the_wait_for_a_server_at_once() {
     assert!(wait(&spec("http", server.address)).await.is_tls());
     let mut elsewhere = server.spec();
     elsewhere.ca_file = Some(SelfSigned::start("wait-other", &[]).await.file);
-    assert!(wait(&elsewhere).await.to_string().contains("--ca-file FILE"));
+    assert!(wait(&elsewhere).await.to_string().contains("`server.at.ca_file`"));
 }
 
 #[tokio::test]

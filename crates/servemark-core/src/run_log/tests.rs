@@ -203,7 +203,7 @@ fn a_file_that_exists_is_refused_and_stays() {
     let path = folder.path().join("run.jsonl");
     fs::write(&path, "dear").unwrap();
     let error = RunLogWriter::create(&path, &header()).unwrap_err().to_string();
-    assert!(error.contains("--overwrite"), "{error}");
+    assert!(error.contains("`output.run_log_if_taken`"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "dear");
     RunLogWriter::open(&path, IfTaken::Replace, &header()).unwrap();
     assert_eq!(RunLog::read(&path).unwrap().records(), []);

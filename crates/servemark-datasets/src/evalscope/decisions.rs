@@ -28,7 +28,7 @@ impl EvalscopeDecisionsSpec {
     ) -> Result<Vec<RequestDraft>, DatasetError> {
         let path = self.path.as_deref().ok_or(DatasetError::NoFile {
             dataset: EvalscopeName::OpenDecisions.as_str(),
-            hint: "give its folder or its file with --dataset-path",
+            hint: "give its folder or its file with `workload.dataset.path`",
         })?;
         let mut bodies = Vec::new();
         for file in split_files::of_split(path, None, "test")? {

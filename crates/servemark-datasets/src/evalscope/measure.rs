@@ -77,7 +77,7 @@ impl<'a> Measure<'a> {
 
 /// Returns the error for a data set or option that requires a tokenizer.
 pub(super) fn no_tokenizer(what: &str) -> DatasetError {
-    DatasetError::Settings(format!("{what} needs a tokenizer: give it with --tokenizer-path"))
+    DatasetError::Settings(format!("{what} needs a tokenizer: give it with `model.tokenizer`"))
 }
 
 /// Returns the token count of messages rendered with the chat template. Without one it fails, as

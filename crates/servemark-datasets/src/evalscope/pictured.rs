@@ -36,7 +36,7 @@ impl EvalscopePicturedSpec {
     ) -> Result<Vec<RequestDraft>, DatasetError> {
         let path = self.path.as_deref().ok_or(DatasetError::NoFile {
             dataset: self.pictured.name().as_str(),
-            hint: "give the folder of its tables with --dataset-path",
+            hint: "give the folder of its tables with `workload.dataset.path`",
         })?;
         match self.pictured {
             EvalscopePictured::Flickr8k => {

@@ -149,7 +149,7 @@ impl<'a> DrawSource<'a> {
     fn too_short(&self, of: &EvalscopeSpec) -> DatasetError {
         DatasetError::Settings(format!(
             "no prompt has {} to {} tokens, {} of which are the chat template's: raise \
-             --max-prompt-length, or lower --min-prompt-length",
+             `workload.dataset.longest`, or lower `workload.dataset.shortest`",
             of.shortest, of.longest, self.template
         ))
     }

@@ -59,7 +59,7 @@ impl EvalscopeSweSmithSpec {
             (None, Some(folder)) => self.build(folder, of, count, context),
             (None, None) => Err(DatasetError::NoFile {
                 dataset: "swe_smith",
-                hint: "give a file of conversations with --dataset-path",
+                hint: "give a file of conversations with `workload.dataset.path`",
             }),
         }
     }

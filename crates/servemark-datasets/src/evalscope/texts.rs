@@ -176,7 +176,7 @@ pub(super) fn file(
     path: Option<&Path>,
     published: Option<&str>,
 ) -> Result<PathBuf, DatasetError> {
-    let hint = "give it with --dataset-path";
+    let hint = "give it with `workload.dataset.path`";
     let path = path.ok_or(DatasetError::NoFile { dataset, hint })?;
     Ok(match published.filter(|_| path.is_dir()) {
         Some(name) => path.join(name),

@@ -88,7 +88,7 @@ impl MediaDraws {
     pub(super) fn source(&self) -> Result<MediaSource<'_>, DatasetError> {
         if !(0.0..=1.0).contains(&self.spread) {
             return Err(settings(format!(
-                "--random-mm-num-mm-items-range-ratio must lie in 0 to 1, not {}",
+                "`workload.dataset.media.spread` must lie in 0 to 1, not {}",
                 self.spread
             )));
         }
@@ -98,14 +98,14 @@ impl MediaDraws {
         let buckets = likely(&self.buckets);
         if buckets.is_empty() {
             return Err(settings(
-                "no bucket of --random-mm-bucket-config has a weight above 0".into(),
+                "no bucket of `workload.dataset.media.buckets` has a weight above 0".into(),
             ));
         }
         let (least, most) = self.bounds(&buckets);
         if least > most {
             return Err(settings(format!(
                 "a request has at least {least} images and videos, but \
-                 --random-mm-limit-mm-per-prompt allows {most}"
+                 `workload.dataset.media.limits` allows {most}"
             )));
         }
         Ok(MediaSource { draws: self, least, most, buckets })
@@ -124,7 +124,7 @@ impl MediaDraws {
         if self.limits.of(kind).is_none() {
             let kind = kind.as_str();
             return Err(settings(format!(
-                "{place} is of kind {kind}, for which --random-mm-limit-mm-per-prompt has no limit"
+                "{place} is of kind {kind}, for which `workload.dataset.media.limits` has no limit"
             )));
         }
         Ok(())

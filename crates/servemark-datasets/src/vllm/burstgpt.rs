@@ -47,7 +47,7 @@ impl VllmBurstgptSpec {
     }
 
     fn rows(&self) -> Result<Vec<Lengths>, DatasetError> {
-        let hint = "give BurstGPT's trace with --dataset-path";
+        let hint = "give BurstGPT's trace with `workload.dataset.path`";
         let path = self.path.as_deref().ok_or_else(|| no_file("burstgpt", hint))?;
         let mut rows = Vec::new();
         Table::open(path, COLUMNS)?.read(|row| {

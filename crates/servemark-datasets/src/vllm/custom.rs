@@ -160,8 +160,12 @@ impl CustomLayout {
     fn no_file(&self) -> DatasetError {
         let hint = match self {
             Self::Prompts => "give a file with a JSON object with \"prompt\" on each line",
-            Self::SpecBench { .. } => "give Spec-Bench's question.jsonl with --dataset-path",
-            Self::SpeedBench { .. } => "give the folder of SPEED-Bench's files with --dataset-path",
+            Self::SpecBench { .. } => {
+                "give Spec-Bench's question.jsonl with `workload.dataset.path`"
+            }
+            Self::SpeedBench { .. } => {
+                "give the folder of SPEED-Bench's files with `workload.dataset.path`"
+            }
         };
         no_file(self.name().as_str(), hint)
     }
@@ -216,7 +220,7 @@ pub(super) fn output_tokens(output: CustomOutput, of_row: Option<&Value>) -> Res
         CustomOutput::Fixed(tokens) => Ok(tokens),
         CustomOutput::OfRow => tokens_of(of_row).ok_or_else(|| {
             "\"output_tokens\" is not a token count, and no output length is given \
-             (--custom-output-len)"
+             (`workload.dataset.output`)"
                 .to_owned()
         }),
     }

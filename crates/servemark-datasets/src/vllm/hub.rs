@@ -136,7 +136,10 @@ impl VllmHubSpec {
     /// Returns the subset and the split to read.
     pub fn part(&self) -> Result<(Option<&str>, &str), DatasetError> {
         let split = self.split.as_deref().or_else(|| self.name.split()).ok_or_else(|| {
-            DatasetError::Settings(format!("name the split of {} with --hf-split", self.name))
+            DatasetError::Settings(format!(
+                "name the split of {} with `workload.dataset.split`",
+                self.name
+            ))
         })?;
         let subset = self.subset.as_deref().or_else(|| self.name.subset());
         Ok((subset.filter(|_| !self.name.is_undivided()), split))
@@ -159,7 +162,7 @@ impl VllmHubSpec {
     ) -> Result<Vec<Sample>, DatasetError> {
         let path = self.path.as_deref().ok_or(DatasetError::NoFile {
             dataset: "hf",
-            hint: "give the folder of its files with --dataset-path, and its name with --hf-name",
+            hint: "give the folder of its files with `workload.dataset.path`, and its name with `workload.dataset.name`",
         })?;
         let mut samples = if self.name.kind() == Kind::Bfcl {
             tools::draw(self, path, count, seed, context)?
@@ -274,5 +277,7 @@ fn check_subset(path: &Path, name: &str) -> Result<(), DatasetError> {
         return Ok(());
     }
     let place = path.display();
-    Err(DatasetError::Settings(format!("--hf-subset {name}: {place} has no folder of that name")))
+    Err(DatasetError::Settings(format!(
+        "`workload.dataset.subset` {name}: {place} has no folder of that name"
+    )))
 }

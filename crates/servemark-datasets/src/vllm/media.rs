@@ -43,8 +43,7 @@ impl PictureReader {
         match (self, link.strip_prefix("file://")) {
             (Self::Client, Some(path)) => Ok(Medium::image(Redrawn::png_of(PathBuf::from(path)))),
             (Self::Client, None) if !link.starts_with("data:image/") => Err(format!(
-                "{link} is not on this machine: download it and name its file, or leave \
-                 --custom-ensure-client-side-data out, so that the server fetches it"
+                "{link} is not on this machine: download it and name its file, or let the server fetch it (`workload.dataset.pictures`)"
             )),
             _ => Ok(Medium::image(link)),
         }

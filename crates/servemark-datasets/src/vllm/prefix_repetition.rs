@@ -52,8 +52,8 @@ impl PrefixRepetitionSpec {
         let each = count / self.prefixes.get() as usize;
         if each == 0 {
             return Err(DatasetError::Settings(format!(
-                "{count} requests are too few for {} prefixes: raise --num-prompts or lower \
-                 --prefix-repetition-num-prefixes",
+                "{count} requests are too few for {} prefixes: raise `workload.requests` or lower \
+                 `workload.dataset.prefixes`",
                 self.prefixes
             )));
         }

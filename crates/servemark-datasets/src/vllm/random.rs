@@ -141,5 +141,5 @@ impl TokenIdPrompts {
     }
 }
 
-const TOO_SHORT: &str = "a prompt could have no token at all: raise --random-input-len or \
-    --random-prefix-len, or lower the input part of --random-range-ratio";
+const TOO_SHORT: &str = "a prompt could have no token at all: raise `workload.dataset.lengths.input_tokens` or \
+    `workload.dataset.prefix_tokens`, or lower `workload.dataset.lengths.input_spread`";

@@ -128,5 +128,5 @@ impl VllmRerankSpec {
 /// Number of separator tokens between query and document.
 const SEPARATOR: u32 = 1;
 
-const TOO_FEW: &str = "with --no-reranker the query is one of the texts: --num-prompts and \
-    --random-batch-size must be 2 or more";
+const TOO_FEW: &str = "without a ranking model the query is one of the texts: `workload.requests` and \
+    `workload.dataset.batch` must be 2 or more";

@@ -48,7 +48,7 @@ impl VllmShareGptSpec {
         seed: u32,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Sample>, DatasetError> {
-        let hint = "give ShareGPT's file with --dataset-path";
+        let hint = "give ShareGPT's file with `workload.dataset.path`";
         let path = self.path.as_deref().ok_or_else(|| no_file("sharegpt", hint))?;
         let mut all = json_array::read(path, context.progress, |record| candidate(&record))?;
         let python = &mut context.random.python;

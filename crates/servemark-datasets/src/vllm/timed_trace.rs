@@ -82,7 +82,7 @@ impl TimedTraceSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Session>, DatasetError> {
-        let hint = "give a trace of JSON lines with --dataset-path";
+        let hint = "give a trace of JSON lines with `workload.dataset.path`";
         let path = self.path.as_deref().ok_or_else(|| no_file("timed_trace", hint))?;
         let rows = self.rows(path, count)?;
         *context.random = RandomState::seeded(0);

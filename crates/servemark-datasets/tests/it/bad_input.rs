@@ -90,17 +90,17 @@ const TALK: &str = r#"{"conversations": [{"value": "How are you?"}, {"value": "V
 #[test]
 fn a_data_set_without_a_file_says_what_to_do() {
     let message = |reading: As| reading.draw(None, 10).unwrap_err().to_string();
-    let share_gpt = "needs a file: give ShareGPT's file with --dataset-path";
+    let share_gpt = "needs a file: give ShareGPT's file with `workload.dataset.path`";
     assert_eq!(message(As::Sharegpt), format!("the data set sharegpt {share_gpt}"));
     assert_eq!(message(As::Random), format!("the data set random {share_gpt}"));
     assert_eq!(
         message(As::Custom),
-        "the data set custom needs a file: pass one with --dataset-path, a conversation as a JSON \
+        "the data set custom needs a file: pass one with `workload.dataset.path`, a conversation as a JSON \
          object on each line"
     );
     assert_eq!(
         message(As::Openai),
-        "the data set openai needs a file: pass one with --dataset-path, a chat request as a JSON \
+        "the data set openai needs a file: pass one with `workload.dataset.path`, a chat request as a JSON \
          object on each line"
     );
 }
@@ -116,12 +116,10 @@ fn a_file_that_is_not_there_is_named() {
 #[test]
 fn a_line_that_is_no_json_is_named() {
     let text = format!("{TALK}\n\n{{broken\n{TALK}\n");
-    let expected =
-        "FILE:3: key must be a string at column 2; --bad-lines skip leaves such lines out";
+    let expected = "FILE:3: key must be a string at column 2; `workload.dataset.on_bad_line` \"skip\" leaves such lines out";
     fails(As::Custom, &text, expected);
     fails(As::Openai, &text, expected);
-    let expected =
-        "FILE:2: trailing characters at column 73; --bad-lines skip leaves such lines out";
+    let expected = "FILE:2: trailing characters at column 73; `workload.dataset.on_bad_line` \"skip\" leaves such lines out";
     fails(As::Custom, format!("{TALK}\r\n{TALK} {{}}"), expected);
 }
 
@@ -131,8 +129,7 @@ fn an_array_that_is_no_json_is_named() {
     let expected = "FILE:3: key must be a string at column 2";
     fails(As::Sharegpt, &text, expected);
     fails(As::Random, &text, expected);
-    let object = "FILE:1: expected a JSON array, got an object; a file with one object per line is read by \
-                  --dataset-name custom or openai";
+    let object = "FILE:1: expected a JSON array, got an object; a file with one object per line is read by the data set custom or openai";
     fails(As::Sharegpt, TALK, object);
     fails(As::Sharegpt, "", "FILE:1: expected a JSON array");
     fails(As::Sharegpt, format!("[{TALK},\n{TALK}"), "FILE:2: the JSON array is not closed");
@@ -182,7 +179,7 @@ fn a_chat_request_of_the_wrong_shape_is_named() {
         As::Openai,
         request(""),
         "the data set openai counts the tokens of rendered messages, and this tokenizer has no \
-         chat template; give a tokenizer that has one (--tokenizer DIR)",
+         chat template; give a tokenizer that has one (`model.tokenizer`)",
     );
 }
 
@@ -239,7 +236,7 @@ fn lines_are_skipped_only_when_asked_and_never_silently() {
         skipped.to_string(),
         format!(
             "lines left out: 2; the first is {}:1: EOF while parsing an object at column 1; \
-             --bad-lines fail stops there instead",
+             with `workload.dataset.on_bad_line` \"fail\" it stops there instead",
             path.display()
         )
     );
@@ -248,7 +245,7 @@ fn lines_are_skipped_only_when_asked_and_never_silently() {
 
 #[test]
 fn a_line_that_could_be_skipped_says_so() {
-    let hint = "FILE:2: expected ident at column 2; --bad-lines skip leaves such lines out";
+    let hint = "FILE:2: expected ident at column 2; `workload.dataset.on_bad_line` \"skip\" leaves such lines out";
     let custom = format!("{TALK}\nnonsense");
     fails(As::Custom, custom, hint);
     fails(As::Openai, "{\"messages\": []}\nnonsense", hint);
@@ -262,21 +259,24 @@ fn a_line_that_could_be_skipped_says_so() {
 fn a_draw_that_gives_nothing_says_why() {
     let nothing = "the data set gave no request at all: ";
     let too_short = "no conversation has two turns of two tokens or more that fit the context; is \
-         --sharegpt-context-len too small?";
+         `workload.dataset.context_tokens` too small?";
     fails(As::Sharegpt, "[]", &format!("{nothing}{too_short}"));
     fails(
         As::CustomSkipping,
         "x",
         &format!(
             "{nothing}{too_short}; lines left out: 1; the first is FILE:1: expected value \
-             at column 1; --bad-lines fail stops there instead"
+             at column 1; with `workload.dataset.on_bad_line` \"fail\" it stops there instead"
         ),
     );
     fails(As::Random, "[]", &format!("{nothing}every prompt of the file is empty"));
     fails(As::Openai, "{}", &format!("{nothing}no line that was read has \"messages\""));
     let file = file(format!("[{TALK}]").as_bytes());
     let error = As::Sharegpt.draw(Some(file.path().to_owned()), 0).unwrap_err();
-    assert_eq!(error.to_string(), format!("{nothing}no request was asked for (--num-prompts)"));
+    assert_eq!(
+        error.to_string(),
+        format!("{nothing}no request was asked for (`workload.requests`)")
+    );
 }
 
 #[test]

@@ -37,12 +37,12 @@ fn a_trace_without_a_file_says_what_to_do() {
     let message = |format| error(&DatasetSpec::Trace(TraceSpec::new(format, None)));
     assert_eq!(
         message(TraceFormat::Azure),
-        "the data set azure-trace needs a file: pass one with --dataset-path, a CSV with \
+        "the data set azure-trace needs a file: pass one with `workload.dataset.path`, a CSV with \
          TIMESTAMP, ContextTokens and GeneratedTokens"
     );
     for format in [TraceFormat::Burstgpt, TraceFormat::Otel, TraceFormat::Servegen] {
         let message = message(format);
-        assert!(message.contains("with --dataset-path"), "{message}");
+        assert!(message.contains("with `workload.dataset.path`"), "{message}");
     }
     let absent = TraceSpec::new(TraceFormat::Servegen, Some("/absent".into()));
     assert_eq!(error(&DatasetSpec::Trace(absent)), "cannot read /absent");

@@ -327,7 +327,7 @@ fn a_table_that_is_none_is_named() {
     assert_eq!(
         error.unwrap_err().to_string(),
         "the data set mmmu needs a file: pass MMMU's parquet file, or the folder that holds it, \
-         with --dataset-path"
+         with `workload.dataset.path`"
     );
 }
 

@@ -15,7 +15,8 @@ pub(super) enum CandleError {
     #[error("{path} cannot be run here: {what}; {supported}", supported = SUPPORTED)]
     Unsupported { path: PathBuf, what: String },
     #[error(
-        "no weights are in {folder}: it has no *.safetensors file (--load-format dummy uses random ones)"
+        "no weights are in {folder}: it has no *.safetensors file \
+         (`server.engine.engine.candle.load_format` \"dummy\" uses random ones)"
     )]
     NoWeights { folder: PathBuf },
     #[error("the weights lack {name}")]

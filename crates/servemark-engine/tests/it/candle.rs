@@ -222,7 +222,7 @@ fn a_folder_without_a_model_is_refused() {
     let refused = || reason(CandleEngine::load(model(folder.path())).unwrap_err());
     assert!(refused().contains("cannot read") && refused().contains("config.json"));
     fs::copy(models().join("llama/config.json"), folder.path().join("config.json")).unwrap();
-    assert!(refused().contains("--load-format dummy"), "{}", refused());
+    assert!(refused().contains("`server.engine.engine.candle.load_format`"), "{}", refused());
 }
 
 #[test]

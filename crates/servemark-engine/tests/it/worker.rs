@@ -62,7 +62,7 @@ fn an_engine_that_its_python_does_not_have_is_known_before_it_is_loaded() {
             message.contains(&format!("python3 has no module named {module}; install")),
             "{message}"
         );
-        assert!(message.contains("--python PATH"), "{message}");
+        assert!(message.contains("`server.engine.engine.worker.python`"), "{message}");
     }
 }
 
@@ -308,7 +308,7 @@ fn an_engine_that_does_not_load_says_why() {
     let mut absent = worker(WorkerEngine::Sglang, &json!({}));
     absent.environment.clear();
     let error = run(&spec(absent, Submission::AtOnce), &["a"]).unwrap_err();
-    let message = "No module named 'sglang'; name a Python that has it (--python PATH)";
+    let message = "No module named 'sglang'; name a Python that has it (`server.engine.engine.worker.python`)";
     assert!(error.to_string().ends_with(message), "{error}");
 
     let mut bad_flag = worker(WorkerEngine::Sglang, &json!({}));

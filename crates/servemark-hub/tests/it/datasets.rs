@@ -159,7 +159,11 @@ async fn a_part_that_is_not_there_is_named_with_those_that_are() {
     let hub = tables(&["a/partial-train/0000.parquet", "b/train/0000.parquet"]);
     let user = User::of(&hub);
     for (subset, split, expected) in [
-        (None, "train", "no default subset (choose one with --hf-subset); it has a, b"),
+        (
+            None,
+            "train",
+            "no default subset (choose one with `workload.dataset.subset`); it has a, b",
+        ),
         (Some("c"), "train", "no subset \"c\"; it has a, b"),
         (Some("a"), "test", "no split \"test\"; it has train"),
     ] {

@@ -36,7 +36,7 @@ async fn offline_without_a_copy() {
         let source = DatasetSource::of("sharegpt").unwrap();
         let error = user.dataset(&source).await.unwrap_err().to_string();
         assert!(error.contains("ShareGPT_Vicuna_unfiltered is not in the cache"), "{error}");
-        assert!(error.contains("give its file (--dataset-path FILE)"), "{error}");
+        assert!(error.contains("give its file (`workload.dataset.path`)"), "{error}");
         assert!(error.contains("forbids requests to the hub;"), "{error}");
         let trace = DatasetSource::of("mooncake/toolagent").unwrap();
         let error = user.dataset(&trace).await.unwrap_err().to_string();

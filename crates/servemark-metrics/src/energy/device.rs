@@ -50,7 +50,7 @@ impl Device {
         if within < FEWEST_READINGS {
             return Some(format!(
                 "{name}: {within} readings in {span:.1} s, at least {FEWEST_READINGS} are needed; \
-                 read more often with --metrics-interval"
+                 read more often"
             ));
         }
         let mut steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -135,7 +135,7 @@ fn gaps_missing_devices_and_few_readings_make_it_invalid() {
     assert!(reasons(vec![(99.0, 1.0), (111.0, 1.0)]).contains("0 readings in 10.0 s"));
     let hardware = Hardware { gpus: Some(8), price_per_gpu_hour: None };
     let one_of_eight = run(hardware, of(each_second(|_| 1.0))).energy.unwrap();
-    assert_eq!(one_of_eight.reasons, ["--gpus says that 8 GPUs serve, and 1 were read"]);
+    assert_eq!(one_of_eight.reasons, ["8 GPUs are said to serve, and 1 were read"]);
     assert_eq!(run(Hardware::default(), Telemetry::default()).energy, None);
 }
 

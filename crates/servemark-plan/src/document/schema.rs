@@ -247,7 +247,7 @@ fn arrivals(name: &str) -> Value {
 const SECTIONS: [(&str, &str); 11] = [
     ("server", "Server that is measured: at (an address), simulated (the bundled simulator)"),
     ("control", "Control requests to the server around the measurement; may be left out"),
-    ("backend", "Name of the backend, as --backend has it; it selects the server's conventions"),
+    ("backend", "Name of the backend; it selects the server's conventions"),
     ("wire", "Wire dialect of the route; keys that are left out are those of the backend"),
     ("model", "Model and tokenizer; if left out, the server is asked for its model"),
     ("workload", "Requests that are sent"),

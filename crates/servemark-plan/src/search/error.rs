@@ -26,7 +26,7 @@ pub enum SearchError {
         given: f64,
     },
     /// There is an objective on goodput without limits for a good request.
-    #[error("an objective of goodput needs limits that a good request keeps to (--goodput)")]
+    #[error("an objective of goodput needs limits that a good request keeps to (`scoring.slos`)")]
     NoGoodput,
     /// There is no objective.
     #[error("a search needs an objective, such as ttft:p99<2s")]

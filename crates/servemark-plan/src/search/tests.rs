@@ -120,7 +120,7 @@ fn what_cannot_be_searched_is_refused() {
     assert_eq!(refusal(SloSpec::new([])), "a search needs an objective, such as ttft:p99<2s");
     let sure = slo("ttft:p99<2s").with_confidence(1.0);
     assert_eq!(refusal(sure), "the confidence must lie between 50 % and 100 %, not 1");
-    assert!(refusal(slo("goodput>=90%")).contains("--goodput"));
+    assert!(refusal(slo("goodput>=90%")).contains("`scoring.slos`"));
 }
 
 #[test]

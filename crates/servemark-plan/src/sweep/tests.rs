@@ -129,7 +129,7 @@ fn values_that_make_no_plan_are_refused() {
     );
     refuses(
         [side("workload.requests", &[json!(0)])],
-        "point requests=0: the plan sends nothing; ask for at least one request (--num-prompts 1)",
+        "point requests=0: the plan sends nothing; ask for at least one request (`workload.requests`)",
     );
 }
 

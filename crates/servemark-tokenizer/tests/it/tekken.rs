@@ -125,7 +125,7 @@ fn what_is_beside_it_belongs_to_another_tokenizer() {
 fn a_folder_without_it_says_what_to_do() {
     let spec = TokenizerSpec::new(folder(GPT2).to_string_lossy()).mistrals();
     let error = spec.load().unwrap_err().to_string();
-    assert!(error.contains("without --tokenizer-mode mistral"), "{error}");
+    assert!(error.contains("without `model.mistral_tokenizer`"), "{error}");
 }
 
 #[test]

@@ -124,8 +124,8 @@ fn check_log(name: &str, if_taken: IfTaken, expected: &str) {
 
 #[test]
 fn a_run_log_takes_the_place_of_a_file_only_where_that_is_asked_for() {
-    check_log("old", IfTaken::Refuse, "--overwrite");
-    check_log("link", IfTaken::Refuse, "--overwrite");
+    check_log("old", IfTaken::Refuse, "`output.run_log_if_taken`");
+    check_log("link", IfTaken::Refuse, "`output.run_log_if_taken`");
     check_log("new", IfTaken::Refuse, "");
     check_log("old", IfTaken::Number, "");
     check_log("old", IfTaken::Replace, "");

@@ -192,7 +192,7 @@ const SHARE: f64 = 0.7;
 const USUAL_SPEED: f64 = 50.0;
 
 const ADVICE: &str = "Above 70 % the client's own delays get into what it reports. Lower the rate \
-or the concurrency, use more cores (--shards), or share the load among several machines.";
+or the concurrency, use more cores (`load.shards`), or share the load among several machines.";
 
 #[cfg(test)]
 mod tests {

@@ -111,7 +111,7 @@ fn check(plan: &BenchPlan, place: &RankPlace, shares_places: bool) -> Result<(),
     if shares_places && plan.load.opening.is_some() {
         return refuse(
             "places that open one after the other are dealt out to the ranks in advance: do \
-             without --share-concurrency"
+             not share places"
                 .to_owned(),
         );
     }

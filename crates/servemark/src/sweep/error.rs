@@ -29,8 +29,7 @@ pub enum SweepRunError {
     /// The folder contains run logs but no manifest, so their sweep is unknown.
     #[error(
         "{folder} holds run logs but no {manifest}, so the sweep or search that they belong to is \
-         unknown and they would be overwritten; name another folder with --sweep-folder, or move \
-         them away",
+         unknown and they would be overwritten; name another folder, or move them away",
         folder = folder.display()
     )]
     Unknown {
@@ -41,8 +40,7 @@ pub enum SweepRunError {
     },
     /// Another process is measuring in the folder.
     #[error(
-        "another process is measuring in {folder}; wait for its end, or name another folder with \
-         --sweep-folder",
+        "another process is measuring in {folder}; wait for its end, or name another folder",
         folder = folder.display()
     )]
     Busy {

@@ -180,6 +180,6 @@ fn what_has_no_first_token_is_refused() {
     let error = plan.check().unwrap_err().to_string();
     assert_eq!(
         error,
-        "--cache-audit needs streamed answers with tokens, and vllm-chat has none here"
+        "`control.cache_audit` needs streamed answers with tokens, and vllm-chat has none here"
     );
 }

@@ -21,7 +21,7 @@ impl Prefixes {
         if !is_enough(alphabet.len(), tokens, count.get()) {
             return Err(DatasetError::Settings(format!(
                 "{} tokens give fewer than {count} different prefixes of length {tokens}: raise \
-                 --prefix-length, or lower --prefix-count",
+                 `workload.dataset.prefix_tokens`, or lower `workload.dataset.prefixes`",
                 alphabet.len()
             )));
         }

@@ -47,11 +47,17 @@ impl EvalscopeRandomTurnsSpec {
                 turns(self.most_turns) + 1,
                 self.pool.max(count + 1),
             )
-            .ok_or_else(|| settings("--max-turns must be --min-turns or more"))?;
+            .ok_or_else(|| {
+                settings(
+                    "`workload.dataset.most_turns` must be `workload.dataset.least_turns` or more",
+                )
+            })?;
         let all = counts.iter().sum::<i64>().unsigned_abs() as usize;
         let lengths = numpy
             .randint_vec(of.shortest.into(), i64::from(of.longest) + 1, all)
-            .ok_or_else(|| settings("--max-prompt-length must be --min-prompt-length or more"))?;
+            .ok_or_else(|| {
+                settings("`workload.dataset.longest` must be `workload.dataset.shortest` or more")
+            })?;
         let offsets = source.offsets(of, all, numpy);
         let mut slots = (0..).zip(offsets).zip(lengths);
         let mut turn = |((number, offset), tokens): ((u64, u64), i64)| {

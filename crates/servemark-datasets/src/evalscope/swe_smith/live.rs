@@ -55,7 +55,9 @@ impl EvalscopeSweSmithSpec {
         let least = self.least_turns.get();
         let most = self.most_turns.map_or(least, std::num::NonZero::get);
         if most < least {
-            let why = "--max-turns must be --min-turns or more".to_owned();
+            let why =
+                "`workload.dataset.most_turns` must be `workload.dataset.least_turns` or more"
+                    .to_owned();
             return Err(DatasetError::Settings(why));
         }
         let mut long = self.long_enough(folder, most, context)?;

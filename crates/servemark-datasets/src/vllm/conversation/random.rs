@@ -146,7 +146,7 @@ impl RandomTurnsSpec {
     }
 }
 
-const TOO_SHORT: &str = "a turn could have no token of its own: raise --random-input-len or \
-    --per-turn-input-len, or lower --multi-turn-prefix-global-ratio and \
-    --multi-turn-prefix-conversation-ratio";
+const TOO_SHORT: &str = "a turn could have no token of its own: raise `workload.dataset.source.random.first_tokens` or \
+    `workload.dataset.source.random.later_tokens`, or lower `workload.dataset.source.random.shared_by_all` and \
+    `workload.dataset.source.random.shared_within`";
 const NO_TURNS: &str = "the maximum number of turns is below the minimum";

@@ -39,7 +39,7 @@ impl ShareGptTurnsSpec {
         seed: u32,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Vec<Sample>>, DatasetError> {
-        let hint = "give ShareGPT's file with --dataset-path";
+        let hint = "give ShareGPT's file with `workload.dataset.path`";
         let path = self.path.as_deref().ok_or_else(|| no_file("sharegpt", hint))?;
         let mut conversations =
             json_array::read(path, context.progress, |record| Ok(self.turns(&record)))?;

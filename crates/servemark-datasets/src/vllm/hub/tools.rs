@@ -48,7 +48,7 @@ fn read(folder: &Path, category: &str) -> Result<Vec<JsonObject>, DatasetError> 
     let path = folder.join(file_of(category));
     if !path.is_file() {
         return Err(DatasetError::Settings(format!(
-            "{} does not exist; check {category:?} in --bfcl-categories",
+            "{} does not exist; check {category:?} in `workload.dataset.categories`",
             path.display()
         )));
     }
