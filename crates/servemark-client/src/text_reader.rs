@@ -145,7 +145,7 @@ impl TextReader {
 }
 
 /// What is known of an answer besides its text.
-struct Answer {
+struct TextAnswer {
     status: StatusCode,
     /// Whether another request may follow on the connection.
     keeps_alive: bool,
@@ -191,7 +191,7 @@ async fn exchange(
     request: &Encoded,
     target: &Target,
     text: &mut TextBuffer,
-) -> Result<(TcpStream, Answer), ClientError> {
+) -> Result<(TcpStream, TextAnswer), ClientError> {
     if let Some((mut stream, _)) = kept {
         match ask(&mut stream, request, text).await {
             Ok(answer) if answer.status == StatusCode::REQUEST_TIMEOUT => {}
@@ -212,7 +212,7 @@ async fn ask(
     stream: &mut TcpStream,
     request: &Encoded,
     text: &mut TextBuffer,
-) -> Result<Answer, Failure> {
+) -> Result<TextAnswer, Failure> {
     let broken =
         |error: io::Error| Failure { reason: Reason::NoHead(error.into()), first_byte: None };
     let mut rest: &[u8] = request.head();
@@ -252,7 +252,7 @@ struct Incoming<'a> {
     /// Number of bytes that were parsed.
     parsed: usize,
     /// What the head says, once it was received.
-    begun: Option<(Answer, Body)>,
+    begun: Option<(TextAnswer, Body)>,
 }
 
 impl<'a> Incoming<'a> {
@@ -300,7 +300,7 @@ impl<'a> Incoming<'a> {
             if !head.is_interim() {
                 let framing = head.framing()?;
                 let keeps_alive = head.keeps_alive() && framing != Framing::UntilClose;
-                let answer = Answer { status: head.status, keeps_alive };
+                let answer = TextAnswer { status: head.status, keeps_alive };
                 self.begun = Some((answer, Body::new(framing)));
                 *self.text = self.parsed..self.parsed;
                 break;
@@ -344,7 +344,7 @@ impl<'a> Incoming<'a> {
         self.text.len() >= LONGEST_TEXT
     }
 
-    fn answer(self) -> Answer {
+    fn answer(self) -> TextAnswer {
         let (answer, _) = self.begun.expect("an answer is complete only after its head");
         answer
     }
