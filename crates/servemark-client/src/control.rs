@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::coding;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::exchange::Exchange;
-use crate::link::Unobserved;
+use crate::link::{Unobserved, WholeRequest};
 use crate::pool::Pool;
 use crate::request;
 use crate::status::status_error;
@@ -146,11 +146,10 @@ impl ServerControl {
     }
 
     /// Returns the text at `route`, which must arrive within `limit` and have less than 16 MiB.
-    pub async fn text(&self, route: &str, limit: Duration) -> Result<String, ClientError> {
+    pub(crate) async fn text(&self, route: &str, limit: Duration) -> Result<String, ClientError> {
         let body = self.call(Method::GET, route, None, limit).await?;
-        if body.len() >= MOST {
-            let message = format!("the answer has {} MiB or more", MOST >> 20);
-            return Err(ClientError::new(ClientErrorKind::Decode, message));
+        if body.len() >= LONGEST_TEXT {
+            return Err(too_long());
         }
         Ok(lossy_text(body))
     }
@@ -206,21 +205,43 @@ impl ServerControl {
         document: Option<&Value>,
         limit: Duration,
     ) -> Result<Vec<u8>, ClientError> {
-        let (mut headers, body) = payload(document);
-        if self.pool.target().headers().contains_key(ACCEPT_ENCODING) {
-            headers.insert(ACCEPT_ENCODING, coding::identity());
-        }
-        let request = request::build(self.pool.target(), method, route, &headers, body)?;
+        let request = self.request(method, route, document)?;
         let mut watch = Watch::start(self.pool.clock(), Timeouts::all(limit));
         let mut exchange =
             Exchange::begin(&self.pool, request, &mut watch, &mut Unobserved).await?;
-        let body = exchange.collect(&mut watch, MOST).await?;
+        let body = exchange.collect(&mut watch, LONGEST_TEXT).await?;
         let status = exchange.status();
         exchange.release(&self.pool).await;
         if status == StatusCode::OK {
             return Ok(body);
         }
         Err(status_error(self.pool.target(), status, route, &body))
+    }
+
+    /// Encodes the request of a text.
+    pub(crate) fn question(&self, route: &str) -> Result<WholeRequest, ClientError> {
+        self.request(Method::GET, route, None)
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        route: &str,
+        document: Option<&Value>,
+    ) -> Result<WholeRequest, ClientError> {
+        let (mut headers, body) = payload(document);
+        if self.target().headers().contains_key(ACCEPT_ENCODING) {
+            headers.insert(ACCEPT_ENCODING, coding::identity());
+        }
+        request::build(self.target(), method, route, &headers, body)
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        self.pool.target()
+    }
+
+    pub(crate) fn clock(&self) -> MonotonicClock {
+        self.pool.clock()
     }
 
     fn not_ready(&self, patience: Duration, last: ClientError) -> ClientError {
@@ -232,6 +253,12 @@ impl ServerControl {
     fn url(&self, route: &str) -> String {
         self.pool.target().base_url().url(route)
     }
+}
+
+/// Returns the error of an answer whose end is not awaited.
+pub(crate) fn too_long() -> ClientError {
+    let message = format!("the answer has {} MiB or more", LONGEST_TEXT >> 20);
+    ClientError::new(ClientErrorKind::Decode, message)
 }
 
 /// Returns a body as text. Bytes that are no text are replaced.
@@ -324,7 +351,7 @@ const ANSWER: Duration = Duration::from_secs(600);
 /// takes minutes to write.
 const PROFILE: Duration = Duration::from_secs(15 * 60);
 /// Maximum size of an answer in bytes; the answers of all these routes are well below it.
-const MOST: usize = 16 << 20;
+pub(crate) const LONGEST_TEXT: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

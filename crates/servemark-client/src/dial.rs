@@ -44,7 +44,7 @@ pub(crate) async fn dial(target: &Target, clock: MonotonicClock) -> Result<Diale
 
 /// Opens a TCP connection. Looks the name up each time, as load balancing by DNS requires, and
 /// tries all addresses.
-async fn connect(target: &Target) -> Result<TcpStream, ClientError> {
+pub(crate) async fn connect(target: &Target) -> Result<TcpStream, ClientError> {
     let base = target.base_url();
     let addresses = lookup_host((base.host(), base.port())).await;
     let mut last = None;

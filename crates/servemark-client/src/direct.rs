@@ -72,6 +72,11 @@ impl Encoded {
         Self { head: head.into(), body, asks_for }
     }
 
+    /// Returns the request without its body.
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
     /// Returns what is left of the request after the first `written` bytes.
     pub(crate) fn rest(&self, written: usize) -> [IoSlice<'_>; 2] {
         let of_head = self.head.len().min(written);

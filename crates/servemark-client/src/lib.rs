@@ -2,8 +2,9 @@
 //!
 //! [`HttpTransport`] sends the requests of any [`Backend`](servemark_backends::Backend) to a
 //! [`Target`] and gives the answer to its decoder with the arrival time of every read.
-//! [`ServerControl`] makes the calls around a run, [`Fetch`] reads a file, and [`Capacity`] checks
-//! beforehand whether the machine has enough descriptors and ports.
+//! [`ServerControl`] makes the calls around a run, [`TextReader`] reads metrics during one,
+//! [`Fetch`] reads a file, and [`Capacity`] checks beforehand whether the machine has enough
+//! descriptors and ports.
 //!
 //! The crate knows no dialect, no schedule and no metric. It never sends a request a second time
 //! that the server may have processed, and it never shows a credential.
@@ -34,6 +35,7 @@ mod status;
 mod stream;
 mod target;
 mod target_spec;
+mod text_reader;
 mod timeouts;
 mod tls;
 mod transmit_stamp;
@@ -53,6 +55,7 @@ pub use reservation::AnswerLimits;
 pub use reuse::ReuseSpec;
 pub use target::Target;
 pub use target_spec::{Http1Stack, HttpVersion, NotPrecise, TargetSpec};
+pub use text_reader::{TextBuffer, TextReader};
 pub use timeouts::Timeouts;
 pub use transport::{HttpTransport, PreparedRequest};
 

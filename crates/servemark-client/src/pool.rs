@@ -281,7 +281,7 @@ const TOGETHER: Duration = Duration::from_millis(1);
 
 /// uvicorn, used by SGLang and vLLM, closes a connection that was idle for five seconds. A
 /// connection that is nearly as old might be closed while a request is on its way.
-const MOST_IDLE: Duration = Duration::from_secs(4);
+pub(crate) const MOST_IDLE: Duration = Duration::from_secs(4);
 
 #[cfg(test)]
 mod tests {

@@ -104,6 +104,7 @@ impl Limit {
         let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
         let evidence = RunEvidence {
             anatomy: &anatomy,
+            has_gate: log.header().facts.max_concurrency.is_some(),
             series: &series.series,
             end_s: end_s(log),
             preemptions: Preemptions::of(log),
@@ -157,6 +158,8 @@ const PREEMPTED: f64 = 0.01;
 /// Measurements of a run from which its limits are found.
 struct RunEvidence<'a> {
     anatomy: &'a Anatomy,
+    /// Whether the load has a concurrency limit.
+    has_gate: bool,
     series: &'a [Series],
     /// Seconds from the first due time to the end of the measurement.
     end_s: f64,
@@ -188,10 +191,12 @@ impl RunEvidence<'_> {
         })
     }
 
+    /// Without a limit a request waits at the gate only for the client itself, which the client
+    /// audit judges.
     fn gate(&self) -> Option<Limit> {
         let share = self.share(RequestPart::GateWait);
         let mean = self.mean_ms(RequestPart::GateWait);
-        (share >= CAUSE).then(|| {
+        (self.has_gate && share >= CAUSE).then(|| {
             let message = format!("requests waited {mean:.1} ms at the gate, {}", of_ttft(share));
             let weight = self.weight(RequestPart::GateWait);
             Limit::new(LimitCause::Gate, weight, Confidence::High, message)

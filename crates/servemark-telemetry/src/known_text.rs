@@ -2,17 +2,19 @@
 
 use std::ops::Range;
 
+use servemark_client::TextBuffer;
+
 use crate::exposition;
 
 /// The text of a source that was read last, with the positions of its values.
 ///
 /// The next text of the source usually has the same lines with other values. It is compared with
-/// this one piece by piece, which costs little more than one pass over its bytes: only values that
-/// changed are parsed, and only those of lines with targets. A target is what the caller wants to
-/// know with a value; those of one text lie one after the other in memory.
+/// this one up to each value that changed, which costs little more than one pass over its bytes:
+/// only values that changed are parsed, and only those of lines with targets. A target is what the
+/// caller wants to know with a value; those of one text lie one after the other in memory.
 #[derive(Debug)]
 pub(crate) struct KnownText<T> {
-    text: String,
+    text: TextBuffer,
     /// The values of the text, in order.
     values: Vec<ValueSpan>,
     /// The targets of all values, in order.
@@ -32,7 +34,7 @@ struct ValueSpan {
 
 impl<T> Default for KnownText<T> {
     fn default() -> Self {
-        Self { text: String::new(), values: Vec::new(), targets: Vec::new() }
+        Self { text: TextBuffer::default(), values: Vec::new(), targets: Vec::new() }
     }
 }
 
@@ -58,7 +60,7 @@ impl<T: Copy> KnownText<T> {
             }
             line_at += line.len();
         }
-        Self { text, values, targets }
+        Self { text: text.into(), values, targets }
     }
 
     /// Returns the targets at positions that [`replace`](Self::replace) returned.
@@ -66,20 +68,20 @@ impl<T: Copy> KnownText<T> {
         &self.targets[positions]
     }
 
-    /// Replaces the text by the next one, and adds the positions of the targets and the value of
-    /// each line whose value changed to `changed`. Returns the next text if its lines differ in more than values;
-    /// then this text is empty.
+    /// Exchanges the text for the next one, and adds the positions of the targets and the value of
+    /// each line whose value changed to `changed`. Returns false if the lines of the next text
+    /// differ in more than values; then this text is empty, and `next` is as it was.
     pub(crate) fn replace(
         &mut self,
-        next: String,
+        next: &mut TextBuffer,
         changed: &mut Vec<(Range<usize>, f64)>,
-    ) -> Result<(), String> {
-        if self.take(&next, changed).is_none() {
+    ) -> bool {
+        if self.take(next.as_bytes(), changed).is_none() {
             *self = Self::default();
-            return Err(next);
+            return false;
         }
-        self.text = next;
-        Ok(())
+        std::mem::swap(&mut self.text, next);
+        true
     }
 
     /// Returns whether the text has no values.
@@ -87,30 +89,50 @@ impl<T: Copy> KnownText<T> {
         self.values.is_empty()
     }
 
-    fn take(&mut self, next: &str, changed: &mut Vec<(Range<usize>, f64)>) -> Option<()> {
-        let (mut before, mut after) = (self.text.as_bytes(), next.as_bytes());
+    fn take(&mut self, next: &[u8], changed: &mut Vec<(Range<usize>, f64)>) -> Option<()> {
+        // What is left of this text and of the next one, and the number of bytes with which both
+        // begin.
+        let (mut before, mut after) = (self.text.as_bytes(), next);
+        let mut same = common_prefix(before, after);
         for span in &mut self.values {
-            let (same, rest) = before.split_at(span.before);
-            after = after.strip_prefix(same)?;
-            let (value, rest) = rest.split_at(span.length);
-            before = rest;
-            if let Some(rest) = after.strip_prefix(value)
-                && matches!(rest.first(), None | Some(b'\n'))
-            {
-                after = rest;
+            let end = span.before + span.length;
+            // The byte behind a value is compared, too: another value may begin with this one.
+            if same > end {
+                (before, after, same) = (&before[end..], &after[end..], same - end);
                 continue;
             }
-            span.length = after.iter().position(|byte| *byte == b'\n').unwrap_or(after.len());
-            let (first, end) = span.targets;
-            if first < end {
-                let at = next.len() - after.len();
-                changed.push((first..end, exposition::value(&next[at..at + span.length])?));
+            if same < span.before {
+                return None;
             }
-            after = &after[span.length..];
+            after = &after[span.before..];
+            span.length = after.iter().position(|byte| *byte == b'\n').unwrap_or(after.len());
+            let (first, last) = span.targets;
+            if first < last {
+                let value = str::from_utf8(&after[..span.length]).ok()?;
+                changed.push((first..last, exposition::value(value)?));
+            }
+            (before, after) = (&before[end..], &after[span.length..]);
+            same = common_prefix(before, after);
         }
-        (before == after).then_some(())
+        (before.len() == same && after.len() == same).then_some(())
     }
 }
+
+/// Returns the number of bytes with which both texts begin.
+fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    let is_same = |(one, other): &(&[u8], &[u8])| one == other;
+    let mut at = 0;
+    // Long blocks are quick where little changed, short ones where each value did.
+    for length in [LONG_BLOCK, SHORT_BLOCK] {
+        let blocks = one[at..].chunks_exact(length).zip(other[at..].chunks_exact(length));
+        at += blocks.take_while(is_same).count() * length;
+    }
+    at + one[at..].iter().zip(&other[at..]).take_while(|(one, other)| one == other).count()
+}
+
+/// Numbers of bytes that are compared at a time.
+const LONG_BLOCK: usize = 512;
+const SHORT_BLOCK: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -130,13 +152,15 @@ mod tests {
     #[track_caller]
     fn changes(known: &mut KnownText<u32>, next: &str, expected: Option<&[(u32, f64)]>) {
         let mut changed = Vec::new();
-        let replaced = known.replace(next.to_owned(), &mut changed);
+        let mut buffer = TextBuffer::from(next);
+        let is_known = known.replace(&mut buffer, &mut changed);
         let of_line = |(positions, value): (Range<usize>, f64)| {
             let targets = known.targets(positions).iter();
             targets.map(move |target| (*target, value)).collect::<Vec<_>>()
         };
-        let found = replaced.map(|()| changed.into_iter().flat_map(of_line).collect::<Vec<_>>());
-        assert_eq!(found, expected.map(<[_]>::to_vec).ok_or_else(|| next.to_owned()), "{next}");
+        let found = is_known.then(|| changed.into_iter().flat_map(of_line).collect::<Vec<_>>());
+        assert_eq!(found, expected.map(<[_]>::to_vec), "{next}");
+        assert!(is_known || buffer.as_bytes() == next.as_bytes(), "{next}");
     }
 
     #[test]

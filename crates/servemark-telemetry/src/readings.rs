@@ -1,10 +1,11 @@
 //! The readings of one source: which series it has, and what has changed since the last time.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use servemark_client::TextBuffer;
 use servemark_core::{
     HistogramReading, SeriesHead, SeriesKind, Stamp, TelemetryLine, TelemetrySample,
 };
@@ -24,7 +25,7 @@ use crate::vocabulary::{Role, Term, Vocabulary};
 ///
 /// let mut readings = Readings::new(0, Default::default());
 /// let text = "vllm:num_requests_running{engine=\"0\"} 3\n";
-/// let lines = readings.read(text, Stamp::ZERO, 0).unwrap();
+/// let lines = readings.read(&mut text.into(), Stamp::ZERO, 0).unwrap();
 /// assert!(matches!(&lines[0], TelemetryLine::Series(head) if head.name == "running"));
 /// assert!(matches!(&lines[1], TelemetryLine::Sample(sample) if sample.values == [(0, 3.0)]));
 /// ```
@@ -35,7 +36,7 @@ pub struct Readings {
     /// Absent until the first text with metrics.
     naming: Option<Naming>,
     /// Number of series of all sources, which gives a new one its position.
-    count: Rc<Cell<usize>>,
+    count: Arc<AtomicUsize>,
     /// By the keys of lines, the parts of readings that their values are.
     slots: HashMap<String, Vec<Slot>>,
     series: Vec<State>,
@@ -96,7 +97,7 @@ struct FreshSeries<'a> {
 impl Readings {
     /// Creates readings of the source at a position. All sources of a log share `count`, the number
     /// of series so far.
-    pub fn new(source: usize, count: Rc<Cell<usize>>) -> Self {
+    pub fn new(source: usize, count: Arc<AtomicUsize>) -> Self {
         Self {
             source,
             vocabulary: Vocabulary::new(),
@@ -109,36 +110,37 @@ impl Readings {
         }
     }
 
-    /// Reads a text that arrived at `at`, `took_ns` nanoseconds after it was asked for. Returns the
-    /// new series and one sample with the readings that changed; `None` if the text has no metrics.
+    /// Reads a text that arrived at `at`, `took_ns` nanoseconds after it was asked for, and takes
+    /// it for the memory of the text before. Returns the new series and one sample with the readings
+    /// that changed; `None` if the text has no metrics.
     pub fn read(
         &mut self,
-        text: impl Into<String>,
+        text: &mut TextBuffer,
         at: Stamp,
         took_ns: u64,
     ) -> Option<Vec<TelemetryLine>> {
-        let mut lines = match self.take_changed(text.into()) {
-            Ok(()) => Vec::with_capacity(1),
-            Err(text) => self.take_all(text)?,
+        let mut lines = if self.take_changed(text) {
+            Vec::with_capacity(1)
+        } else {
+            self.take_all(String::from_utf8_lossy(text.as_bytes()).into_owned())?
         };
         lines.push(TelemetryLine::Sample(self.sample(at, took_ns)));
         Some(lines)
     }
 
-    /// Takes the values that differ from those of the previous text. Returns the text if their
-    /// lines differ in more than values; only then it may have new series.
-    fn take_changed(&mut self, text: String) -> Result<(), String> {
-        if self.previous.is_empty() {
-            return Err(text);
-        }
+    /// Takes the values that differ from those of the previous text. Returns false if their lines
+    /// differ in more than values; only then the text may have new series.
+    fn take_changed(&mut self, text: &mut TextBuffer) -> bool {
         self.changed.clear();
-        self.previous.replace(text, &mut self.changed)?;
+        if self.previous.is_empty() || !self.previous.replace(text, &mut self.changed) {
+            return false;
+        }
         for (slots, value) in self.changed.drain(..) {
             for slot in self.previous.targets(slots) {
                 self.series[slot.series].set(slot.part, value * slot.scale);
             }
         }
-        Ok(())
+        true
     }
 
     /// Takes all values of a text, and returns the series that are new; `None` if it has no metric.
@@ -270,9 +272,7 @@ impl Readings {
     }
 
     fn next_id(&self) -> usize {
-        let id = self.count.get();
-        self.count.set(id + 1);
-        id
+        self.count.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Takes the values of a text; returns whether it has any metric.
@@ -360,12 +360,12 @@ mod tests {
     use super::*;
 
     fn readings() -> Readings {
-        Readings::new(0, Rc::default())
+        Readings::new(0, Arc::default())
     }
 
     /// Returns the names of the new series, and the sample.
     fn read(readings: &mut Readings, text: &str) -> (Vec<String>, TelemetrySample) {
-        let mut lines = readings.read(text, Stamp::ZERO, 0).unwrap();
+        let mut lines = readings.read(&mut text.into(), Stamp::ZERO, 0).unwrap();
         let Some(TelemetryLine::Sample(sample)) = lines.pop() else { panic!("no sample") };
         let names = lines.into_iter().map(|line| match line {
             TelemetryLine::Series(head) => head.name,
@@ -411,7 +411,7 @@ mod tests {
         let shorter = text(4, 7).replace("b_total 7", "b_total NaN");
         assert_eq!(read(&mut readings, &shorter).1.values, [(0, 4.0)]);
         assert_eq!(read(&mut readings, &text(4, 8)).1.values, [(1, 8.0)]);
-        assert_eq!(readings.read("<html>busy</html>\n", Stamp::ZERO, 0), None);
+        assert_eq!(readings.read(&mut "<html>busy</html>\n".into(), Stamp::ZERO, 0), None);
         assert_eq!(read(&mut readings, &text(4, 9)).1.values, [(1, 9.0)]);
     }
 
@@ -423,7 +423,7 @@ mod tests {
                     sglang:e2e_request_latency_seconds_bucket{le=\"1.0\",m=\"a\"} 2\n\
                     sglang:e2e_request_latency_seconds_count{m=\"a\"} 3\n\
                     sglang:e2e_request_latency_seconds_sum{m=\"a\"} 4.5\n";
-        let mut lines = readings.read(text, Stamp::ZERO, 0).unwrap();
+        let mut lines = readings.read(&mut text.into(), Stamp::ZERO, 0).unwrap();
         let Some(TelemetryLine::Sample(sample)) = lines.pop() else { panic!("no sample") };
         let TelemetryLine::Series(head) = &lines[0] else { panic!("no series") };
         assert_eq!((head.name.as_str(), head.bounds.as_slice()), ("e2e", &[0.5, 1.0][..]));
@@ -484,15 +484,15 @@ mod tests {
     #[test]
     fn a_text_without_metrics_is_none() {
         let page = "<html>\n<body>not found</body>\n</html>";
-        assert_eq!(readings().read(page, Stamp::ZERO, 0), None);
-        assert_eq!(readings().read("", Stamp::ZERO, 0), None);
+        assert_eq!(readings().read(&mut page.into(), Stamp::ZERO, 0), None);
+        assert_eq!(readings().read(&mut "".into(), Stamp::ZERO, 0), None);
     }
 
     /// A server that starts may answer with a page first.
     #[test]
     fn a_text_without_metrics_does_not_decide_the_names() {
         let mut readings = readings();
-        assert_eq!(readings.read("<html>starting</html>", Stamp::ZERO, 0), None);
+        assert_eq!(readings.read(&mut "<html>starting</html>".into(), Stamp::ZERO, 0), None);
         let (names, _) =
             read(&mut readings, "# TYPE other gauge\nother 1\nvllm:num_requests_running 2\n");
         assert_eq!(names, ["running"]);
@@ -507,7 +507,7 @@ mod tests {
         };
         assert_eq!(read(&mut readings, &text(1)).1.values, [(0, 1.0), (1, 1.0)]);
         assert_eq!(read(&mut readings, &text(1000)[..35]).1.values, [(0, 1000.0)]);
-        assert_eq!(readings.read("", Stamp::ZERO, 0), None);
+        assert_eq!(readings.read(&mut "".into(), Stamp::ZERO, 0), None);
         assert_eq!(read(&mut readings, &text(5)).1.values, [(0, 5.0), (1, 5.0)]);
     }
 

@@ -1,24 +1,23 @@
 //! Reads several sources periodically, on a thread of its own.
 //!
-//! Each source is asked at absolute instants, by a task of its own; a source that answers slowly
-//! misses instants and delays no other. The threads that send and read requests are not involved.
+//! All sources are asked at common absolute instants, each by a task of its own; a source that
+//! answers slowly misses instants and delays no other. The threads that send and read requests are not involved.
 
-use std::cell::Cell;
 use std::fmt;
 use std::io;
-use std::rc::Rc;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use servemark_client::{ClientError, MetricsUrl, ServerControl, Target, TargetSpec};
+use servemark_client::{ClientError, MetricsUrl, Target, TargetSpec, TextBuffer, TextReader};
 use servemark_core::{
     Clock, MonotonicClock, RequestError, Stamp, TelemetryLine, TelemetrySample, TelemetrySource,
 };
 use thiserror::Error;
 use tokio::runtime;
 use tokio::sync::watch;
-use tokio::task::LocalSet;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::Readings;
@@ -110,8 +109,7 @@ enum Reader {
 }
 
 struct Exporter {
-    control: ServerControl,
-    route: String,
+    reader: TextReader,
     url: Option<MetricsUrl>,
 }
 
@@ -119,17 +117,21 @@ impl Reader {
     fn new(kind: SourceKind, clock: MonotonicClock) -> Self {
         match kind {
             SourceKind::Exporter { target, route, url } => {
-                let control = ServerControl::new(target, clock);
-                Self::Exporter(Box::new(Exporter { control, route, url }))
+                let reader = TextReader::new(target, route, LONGEST_ANSWER, clock);
+                Self::Exporter(Box::new(Exporter { reader, url }))
             }
             SourceKind::Devices(reader) => Self::Devices(reader),
         }
     }
 
-    async fn text(&mut self) -> Result<String, String> {
+    /// Replaces `text` by the current one.
+    async fn read(&mut self, text: &mut TextBuffer) -> Result<(), String> {
         match self {
-            Self::Exporter(exporter) => exporter.text().await,
-            Self::Devices(reader) => reader.read(),
+            Self::Exporter(exporter) => exporter.read(text).await,
+            Self::Devices(reader) => {
+                *text = reader.read()?.into();
+                Ok(())
+            }
         }
     }
 }
@@ -162,8 +164,8 @@ pub struct Sampler {
 }
 
 impl Exporter {
-    async fn text(&self) -> Result<String, String> {
-        let answer = self.control.text(&self.route, LONGEST_ANSWER).await;
+    async fn read(&mut self, text: &mut TextBuffer) -> Result<(), String> {
+        let answer = self.reader.read(text).await;
         answer.map_err(|error| {
             let message = RequestError::from(error).message;
             self.url.as_ref().map_or_else(|| message.clone(), |url| url.redacted(&message))
@@ -196,16 +198,19 @@ impl Sampler {
         let carried_out = Arc::new(carried_out);
         let sources = spec.sources.len() as u64;
         let sampling = move || {
-            let local = LocalSet::new();
+            // Tasks of the runtime itself: each wake-up of a `LocalSet` is a call of the kernel.
+            let mut tasks = JoinSet::new();
             let interval = spec.interval.max(SHORTEST_INTERVAL);
-            let count = Rc::new(Cell::new(0));
+            let (ticks, ticked) = watch::channel(());
+            let count = Arc::default();
             for (index, source) in spec.sources.into_iter().enumerate() {
                 lines(TelemetryLine::Source(TelemetrySource::new(index, source.name.clone())));
                 let asking = SourceSampler {
                     index,
-                    readings: Readings::new(index, Rc::clone(&count)),
+                    readings: Readings::new(index, Arc::clone(&count)),
                     name: source.name,
                     reader: Reader::new(source.kind, clock),
+                    text: TextBuffer::default(),
                     clock,
                     lines: Arc::clone(&lines),
                     problems: Arc::clone(&problems),
@@ -213,9 +218,9 @@ impl Sampler {
                     has_reported: false,
                     done: Arc::clone(&carried_out),
                 };
-                local.spawn_local(asking.run(interval, ordered.clone()));
+                tasks.spawn_on(asking.run(ticked.clone(), ordered.clone()), runtime.handle());
             }
-            runtime.block_on(local);
+            runtime.block_on(tick(&ticks, interval, clock, tasks));
         };
         let thread = Builder::new().name("telemetry".to_owned()).spawn(sampling);
         let thread = Some(thread.map_err(SamplerError::Start)?);
@@ -254,11 +259,39 @@ impl Drop for Sampler {
     }
 }
 
+/// Tells all sources when to read, until their tasks have ended. One timer serves all of them:
+/// setting one up calls the kernel, and the thread wakes up once for all.
+async fn tick(
+    ticks: &watch::Sender<()>,
+    interval: Duration,
+    clock: MonotonicClock,
+    mut tasks: JoinSet<()>,
+) {
+    let (started, mut number) = (clock.now(), 0_u32);
+    let mut timer = pin!(sleep_until(Instant::from_std(clock.instant(started))));
+    loop {
+        let passed = clock.now().since(started).as_nanos() / interval.as_nanos().max(1);
+        number = u32::try_from(passed + 1).unwrap_or(u32::MAX).max(number.saturating_add(1));
+        let next = started + interval.saturating_mul(number);
+        timer.as_mut().reset(Instant::from_std(clock.instant(next)));
+        loop {
+            tokio::select! {
+                () = &mut timer => break,
+                ended = tasks.join_next() => if ended.is_none() { return },
+            }
+        }
+        // A source whose task has ended hears nothing.
+        let _ = ticks.send(());
+    }
+}
+
 /// One source that is read periodically.
 struct SourceSampler {
     index: usize,
     name: String,
     reader: Reader,
+    /// The memory of the next text.
+    text: TextBuffer,
     readings: Readings,
     clock: MonotonicClock,
     lines: LineSink,
@@ -270,17 +303,15 @@ struct SourceSampler {
 }
 
 impl SourceSampler {
-    async fn run(mut self, interval: Duration, mut ordered: watch::Receiver<Order>) {
-        let started = self.clock.now();
-        let (mut ticks, mut last) = (0_u32, Order::Ask(0));
+    /// Reads the source now, at each tick and at each order, until it is told to stop.
+    async fn run(mut self, mut ticked: watch::Receiver<()>, mut ordered: watch::Receiver<Order>) {
+        let mut last = Order::Ask(0);
         self.ask(ordered.clone()).await;
         loop {
             // Instants that have passed meanwhile are missed.
-            let passed = self.clock.now().since(started).as_nanos() / interval.as_nanos().max(1);
-            ticks = u32::try_from(passed + 1).unwrap_or(u32::MAX).max(ticks.saturating_add(1));
-            let next = self.clock.instant(started + interval.saturating_mul(ticks));
+            ticked.mark_unchanged();
             tokio::select! {
-                () = sleep_until(Instant::from_std(next)) => {}
+                _ = ticked.changed() => {}
                 // A dropped sender means to stop, too.
                 _ = ordered.changed() => {}
             }
@@ -308,13 +339,14 @@ impl SourceSampler {
     async fn ask(&mut self, mut ordered: watch::Receiver<Order>) {
         let (requested, is_failing) = (self.clock.now(), self.is_failing());
         let answer = tokio::select! {
-            answer = self.reader.text() => answer,
+            answer = self.reader.read(&mut self.text) => answer,
             _ = ordered.wait_for(|order| *order == Order::Stop), if is_failing => return,
         };
         let at = self.clock.now();
         let took_ns = at.since(requested).as_nanos() as u64;
-        let lines = answer.and_then(|text| {
-            self.readings.read(text, at, took_ns).ok_or_else(|| NO_METRICS.to_owned())
+        let lines = answer.and_then(|()| {
+            let lines = self.readings.read(&mut self.text, at, took_ns);
+            lines.ok_or_else(|| NO_METRICS.to_owned())
         });
         match lines {
             Ok(lines) => {

@@ -23,7 +23,7 @@ use servemark_report::{
 };
 
 pub use self::offline::{offline_latency, offline_throughput};
-use crate::{ExitCode, Run};
+use crate::{Engine, ExitCode, Run};
 
 /// A run log and its scores. Each score is computed when a report first needs it.
 ///
@@ -93,9 +93,23 @@ impl<'a> Scores<'a> {
     }
 
     /// Returns warnings about the run, one line each, that apply to all tables: the server's
-    /// token counts are not JSON integers.
+    /// token counts are not JSON integers, or no answer has the server's own times although the run
+    /// asked for them.
     pub fn warnings(&self) -> Vec<String> {
-        ServerCounts::of(self.log).warning().into_iter().collect()
+        ServerCounts::of(self.log).warning().into_iter().chain(self.untold_times()).collect()
+    }
+
+    /// Returns how answers get the server's own times, if the run asked for them and none has any.
+    fn untold_times(&self) -> Option<String> {
+        let is_asked = self.log.header().plan.pointer("/control/server_times")? == true;
+        let mut answered = self.log.measured().filter(|record| record.is_success()).peekable();
+        let is_answered = answered.peek().is_some();
+        let is_told = answered.any(|record| record.server_times.is_some());
+        (is_asked && is_answered && !is_told).then(|| {
+            let [sglang, vllm] = [Engine::Sglang, Engine::Vllm].map(Engine::way_to_its_times);
+            let ways = sglang.into_iter().chain(vllm).collect::<Vec<_>>().join("; ");
+            format!("no answer has the server's own times, which --server-times asks for; {ways}")
+        })
     }
 
     /// Returns metrics to compare the run with others of a series, by vLLM's definitions, with

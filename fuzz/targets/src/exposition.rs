@@ -11,11 +11,12 @@ use servemark_telemetry::Readings;
 pub fn exposition(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (first, second) = text.split_once('\u{c}').unwrap_or((&text, &text));
-    let mut readings = Readings::new(0, std::rc::Rc::default());
+    let mut readings = Readings::new(0, std::sync::Arc::default());
     let mut telemetry = Telemetry::default();
     telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "fuzz")));
     for (at, text) in [(1, first), (2, second), (3, second)] {
-        let Some(lines) = readings.read(text, Stamp::from_nanos(at * 1_000_000_000), 0) else {
+        let Some(lines) = readings.read(&mut text.into(), Stamp::from_nanos(at * 1_000_000_000), 0)
+        else {
             return;
         };
         for line in lines {

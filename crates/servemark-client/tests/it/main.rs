@@ -18,5 +18,6 @@ mod refused_streams;
 mod resending;
 mod stamps;
 mod support;
+mod text_reader;
 mod timeouts;
 mod trust;

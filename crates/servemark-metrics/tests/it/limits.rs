@@ -273,6 +273,18 @@ fn the_loads_own_concurrency_limit() {
     first(Parts { gate: 900, ..even() }, &[], LimitCause::Gate, "900.0 ms at the gate");
 }
 
+/// A client that is late itself lets requests through late.
+#[test]
+fn without_a_concurrency_limit_there_is_no_gate() {
+    let log = log(Parts { gate: 900, ..even() }, &[]);
+    let mut facts = log.header().facts.clone();
+    facts.max_concurrency = None;
+    let header = Header::new(STARTED, facts, serde_json::Value::Null);
+    let log = RunLog::new(header, log.records().to_vec(), log.footer().cloned());
+    let limits = Limit::of(&log, &Audit::of(&log));
+    assert!(limits.iter().all(|limit| limit.cause != LimitCause::Gate), "{limits:?}");
+}
+
 /// All requests were due at once, and each was let through when an earlier one had ended.
 #[test]
 fn the_limit_of_a_closed_loop_is_no_cause() {

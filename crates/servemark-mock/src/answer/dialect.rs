@@ -140,7 +140,7 @@ impl<'a> ResponseBuilder<'a> {
         // A list of prompts has an index in its events even if it holds only one prompt.
         let is_several = self.ask.batch(self.dialect).is_some() || self.choices() > 1;
         let (dialect, logprobs) = (self.dialect, self.ask.logprobs(self.dialect));
-        let times = TimesWords::of(self.spec.server_times, dialect);
+        let times = TimesWords::of(self.spec, dialect);
         let usage = self.ask.usage();
         let cached = match self.cached {
             Some(_) => CachedTokens::Counted,
@@ -368,7 +368,7 @@ impl<'a> ResponseBuilder<'a> {
 
     /// Adds the server's times to the object that holds them in the route's words.
     fn timed(&self, mut object: Value, tokens: u32) -> Value {
-        if let Some(words) = TimesWords::of(self.spec.server_times, self.dialect) {
+        if let Some(words) = TimesWords::of(self.spec, self.dialect) {
             for (key, value) in self.times.members(words, tokens) {
                 object[key] = value;
             }
@@ -380,7 +380,7 @@ impl<'a> ResponseBuilder<'a> {
         let id = format!("{prefix}-{}", self.number);
         let openai = OpenAi { id, model: &self.spec.model, created: self.created };
         let mut object = openai.object(kind, choices, Some(self.usage()));
-        let key = match TimesWords::of(self.spec.server_times, self.dialect) {
+        let key = match TimesWords::of(self.spec, self.dialect) {
             Some(TimesWords::Vllm) => "metrics",
             Some(TimesWords::LlamaCpp) => "timings",
             _ => return object,

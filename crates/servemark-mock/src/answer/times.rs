@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use servemark_core::{SimulatedParts, Stamp};
 
 use super::Dialect;
-use crate::ReportedTimes;
+use crate::{ImitatedEngine, MockSpec, ReportedTimes};
 
 /// The engines whose words an answer can use for its times.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -23,17 +23,18 @@ pub(crate) enum TimesWords {
 
 impl TimesWords {
     /// Returns the words for a route, if its answers have times.
-    pub(super) fn of(reported: ReportedTimes, dialect: Dialect) -> Option<Self> {
-        if reported == ReportedTimes::None {
-            return None;
-        }
-        match dialect {
-            Dialect::Generate => Some(Self::Sglang),
-            Dialect::Ollama { .. } => Some(Self::Ollama),
-            Dialect::Chat | Dialect::Completions => Some(match reported {
-                ReportedTimes::LlamaCpp => Self::LlamaCpp,
-                _ => Self::Vllm,
-            }),
+    pub(super) fn of(spec: &MockSpec, dialect: Dialect) -> Option<Self> {
+        match (dialect, spec.server_times) {
+            (_, ReportedTimes::None) => None,
+            (Dialect::Generate, _) => Some(Self::Sglang),
+            (Dialect::Ollama { .. }, _) => Some(Self::Ollama),
+            (Dialect::Chat | Dialect::Completions, ReportedTimes::LlamaCpp) => Some(Self::LlamaCpp),
+            (Dialect::Chat | Dialect::Completions, ReportedTimes::Usual) => match spec.engine {
+                None | Some(ImitatedEngine::Vllm) => Some(Self::Vllm),
+                Some(ImitatedEngine::LlamaCpp) => Some(Self::LlamaCpp),
+                // SGLang refuses to add its times to a stream of these routes.
+                Some(_) => None,
+            },
             _ => None,
         }
     }
@@ -209,6 +210,24 @@ mod tests {
     fn check_time(words: TimesWords, key: &str, expected: f64) {
         let logprobs = times().members(words, 6)[key].as_f64().unwrap();
         assert!((logprobs - expected).abs() < 1e-6, "{key}: {logprobs} is not {expected}");
+    }
+
+    #[test]
+    fn an_imitated_engine_uses_its_own_words_on_openai_routes() {
+        let of =
+            |engine, dialect| TimesWords::of(&MockSpec { engine, ..MockSpec::default() }, dialect);
+        for dialect in [Dialect::Chat, Dialect::Completions] {
+            assert_eq!(of(None, dialect), Some(TimesWords::Vllm));
+            for engine in ImitatedEngine::ALL {
+                let expected = match engine {
+                    ImitatedEngine::Vllm => Some(TimesWords::Vllm),
+                    ImitatedEngine::LlamaCpp => Some(TimesWords::LlamaCpp),
+                    _ => None,
+                };
+                assert_eq!(of(Some(engine), dialect), expected, "{engine}");
+            }
+        }
+        assert_eq!(of(Some(ImitatedEngine::Sglang), Dialect::Generate), Some(TimesWords::Sglang));
     }
 
     #[test]

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub enum ReportedTimes {
     /// Those of the route's usual server: SGLang's on `/generate`, vLLM's beside the counts of
-    /// OpenAI's routes, Ollama's on its own routes.
+    /// OpenAI's routes, Ollama's on its own routes. On OpenAI's routes an imitated engine has those
+    /// of its own: llama.cpp its `timings`, vLLM its `metrics`, the others none.
     #[default]
     #[serde(rename = "usual")]
     Usual,

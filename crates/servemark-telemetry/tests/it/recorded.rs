@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use servemark_core::{SeriesHead, SeriesKind, Stamp, TelemetryLine, TelemetrySample};
 use servemark_telemetry::Readings;
@@ -13,8 +14,8 @@ pub(crate) fn text(name: &str) -> String {
 }
 
 fn read(name: &str) -> (Vec<SeriesHead>, TelemetrySample) {
-    let mut readings = Readings::new(0, std::rc::Rc::default());
-    let mut lines = readings.read(text(name), Stamp::ZERO, 0).unwrap();
+    let mut readings = Readings::new(0, Arc::default());
+    let mut lines = readings.read(&mut text(name).into(), Stamp::ZERO, 0).unwrap();
     let Some(TelemetryLine::Sample(sample)) = lines.pop() else { panic!("no sample") };
     let heads = lines.into_iter().map(|line| match line {
         TelemetryLine::Series(head) => head,

@@ -1,7 +1,7 @@
 //! Asks a server what it is, from its address alone.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -246,7 +246,7 @@ async fn model_beside_the_list(control: &ServerControl) -> Option<String> {
 /// Returns whether a server shows metrics. A web interface may answer any route with a page.
 async fn shows_metrics(control: &ServerControl) -> bool {
     let text = control.metrics().await.unwrap_or_default();
-    Readings::new(0, Rc::default()).read(text, Stamp::ZERO, 0).is_some()
+    Readings::new(0, Arc::default()).read(&mut text.into(), Stamp::ZERO, 0).is_some()
 }
 
 fn control(target: &TargetSpec, context: &RunContext) -> Result<ServerControl, ExecuteError> {

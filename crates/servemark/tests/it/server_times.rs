@@ -5,7 +5,7 @@ use std::time::Duration;
 use servemark::backends::BackendName;
 use servemark::core::{NoProgress, RunLog, SimulatedParts};
 use servemark::metrics::{Anatomy, RequestPart};
-use servemark::mock::{MockSpec, ReportedTimes};
+use servemark::mock::{ImitatedEngine, MockSpec, ReportedTimes};
 use servemark::plan::{Layout, ServerSpec};
 use servemark::{RunContext, Scores, execute};
 use std::num::NonZeroUsize;
@@ -58,6 +58,24 @@ fn sglangs_instants_are_placed_whatever_the_clock_of_the_server_shows() {
         assert!(anatomy.part(RequestPart::ResponseTransit).is_some());
         assert!(anatomy.residual_ms.p999 < 0.1, "{:?}", anatomy.residual_ms);
     }
+}
+
+/// SGLang refuses to add its times to a stream of OpenAI's routes.
+#[test]
+fn times_that_no_answer_has_are_told_with_the_way_to_them() {
+    let of = |backend, engine| {
+        let mut mock = simulator(0.0);
+        mock.engine = Some(engine);
+        let mut plan = plan(backend, &[]);
+        plan.server = ServerSpec::Simulated(mock);
+        plan.control.server_times = true;
+        let log = execute(&plan, &RunContext::new(Arc::new(NoProgress))).unwrap().log;
+        Scores::of(&log, &plan.scoring).warnings()
+    };
+    let warnings = of(BackendName::SglangOaiChat, ImitatedEngine::Sglang);
+    assert!(warnings[0].contains("bench-serving --backend sglang"), "{warnings:?}");
+    assert!(of(BackendName::Sglang, ImitatedEngine::Sglang).is_empty());
+    assert!(of(BackendName::VllmChat, ImitatedEngine::Vllm).is_empty());
 }
 
 /// Only medians are compared with the truth: a busy machine delays single wake-ups, and such a
