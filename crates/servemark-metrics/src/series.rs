@@ -76,7 +76,7 @@ impl RunSeries {
                 let gap = SeriesGap { source: source(index), from_s, to_s, reason: reason.into() };
                 gaps.push((index, gap));
             }
-            Replayed::Reading { id, at, value, before, histogram } => {
+            Replayed::Reading { id, at, value, before, histogram, .. } => {
                 let now = axis.seconds(at);
                 let index = telemetry.series[id].source;
                 let open = gaps.iter_mut().filter(|(of, gap)| *of == index && gap.to_s.is_none());

@@ -139,6 +139,11 @@ impl TelemetrySample {
     pub fn gap(source: usize, at: Stamp, error: impl Into<String>) -> Self {
         Self { source, at, error: Some(error.into()), ..Self::default() }
     }
+
+    /// Returns when the readings were asked for.
+    pub fn requested(&self) -> Stamp {
+        Stamp::from_nanos(self.at.as_nanos().saturating_sub(self.took_ns))
+    }
 }
 
 /// The counts of a histogram since its server's start.

@@ -21,15 +21,15 @@ pub struct CountedTwice {
 
 impl CountedTwice {
     /// Compares the counters of a run's servers with the records. A counter is left out if the
-    /// server restarted meanwhile, if it has no reading after the last request, or if some answers
+    /// server restarted meanwhile, if no reading was requested after the last request, or if some answers
     /// were not counted.
     pub fn of(log: &RunLog) -> Vec<Self> {
         let Some((began, ended)) = span(log) else { return Vec::new() };
         let telemetry = log.telemetry();
         let mut counters: Vec<Counter> = vec![Counter::default(); telemetry.series.len()];
         replay(telemetry, |event| {
-            if let Replayed::Reading { id, at, value, before, .. } = event {
-                counters[id].add(at, value, before.is_some(), (began, ended));
+            if let Replayed::Reading { id, requested, at, value, before, .. } = event {
+                counters[id].add((requested, at), value, before.is_some(), (began, ended));
             }
         });
         let mut all = Vec::new();
@@ -63,12 +63,22 @@ impl CountedTwice {
 #[derive(Clone, Debug, Default)]
 struct Counter {
     before: Option<f64>,
+    /// The reading after the last request or, until there is one, the latest: when it was requested,
+    /// and its value.
     last: Option<(Stamp, f64)>,
     is_broken: bool,
 }
 
 impl Counter {
-    fn add(&mut self, at: Stamp, value: f64, follows: bool, (began, ended): (Stamp, Stamp)) {
+    /// Adds a reading that was requested and that arrived at these times. A server may have counted at
+    /// any time between.
+    fn add(
+        &mut self,
+        (requested, at): (Stamp, Stamp),
+        value: f64,
+        follows: bool,
+        (began, ended): (Stamp, Stamp),
+    ) {
         if at <= began {
             self.before = Some(value);
         } else if self.last.is_none_or(|(last, _)| last < ended) {
@@ -76,13 +86,13 @@ impl Counter {
             // The first reading of a counter that appears meanwhile counts from zero.
             let fell = earlier.is_some_and(|earlier| value < earlier);
             self.is_broken |= fell || (earlier.is_some() && !follows);
-            self.last = Some((at, value));
+            self.last = Some((requested, value));
         }
     }
 
     fn increase_until(&self, ended: Stamp) -> Option<f64> {
-        let (at, last) = self.last.filter(|_| !self.is_broken)?;
-        (at >= ended).then(|| last - self.before.unwrap_or_default())
+        let (requested, last) = self.last.filter(|_| !self.is_broken)?;
+        (requested >= ended).then(|| last - self.before.unwrap_or_default())
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) enum Replayed<'a> {
     /// A series has a reading, which repeats the previous one if it has not changed.
     Reading {
         id: usize,
+        /// When the reading was requested.
+        requested: Stamp,
         at: Stamp,
         /// The value; of a histogram, the sum of all values.
         value: f64,
@@ -62,6 +64,7 @@ pub(crate) fn replay<'a>(telemetry: &'a Telemetry, mut visit: impl FnMut(Replaye
             let before = before.filter(|before| !before.is_before_gap);
             visit(Replayed::Reading {
                 id: *id,
+                requested: sample.requested(),
                 at: sample.at,
                 value: now.value,
                 before: before.map(|before| (before.at, before.value)),
