@@ -72,8 +72,8 @@ async fn connected(
                 }
                 Err(error) if is_failed_encryption(&error) => {
                     return Err(usage(format!(
-                        "no encrypted connection to the coordinator {url}: {error} \
-                         (--coordinator-ca names the authority of its certificate)"
+                        "no encrypted connection to the coordinator {url}: {error} (the \
+                         authority of its certificate must be known here)"
                     )));
                 }
                 Err(_) => pause(RECONNECT).await,

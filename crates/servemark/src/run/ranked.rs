@@ -114,8 +114,8 @@ fn check(plan: &BenchPlan, place: &RankPlace, shares_places: bool) -> Result<(),
     }
     if plan.scoring.until.is_some() && ranks.get() > 1 {
         return refuse(
-            "--until ends a run by the requests that one process has seen, and each of several \
-             ranks sees its own only: set the number of requests, or use one rank"
+            "`scoring.until` ends a run by the requests that one process has seen, and each of \
+             several ranks sees its own only: set the number of requests, or use one rank"
                 .to_owned(),
         );
     }
