@@ -14,7 +14,7 @@ use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::some_time;
-use crate::own::{RUN_EXIT_CODES, notes, parse_command};
+use crate::own::{RUN_EXIT_CODES, online_notes, parse_command};
 use crate::parsed::Parsed;
 use crate::python;
 use crate::results_folder::ResultsFolder;
@@ -29,7 +29,7 @@ use crate::until::{Targets, targets};
 /// The table is that of servemark compare, with the runs of a round as a pair. After -- come the
 /// flags of bench-serving, or another benchmark's whole command line, without the server's address.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "ab", max_term_width = 100, after_help = notes(&AB_EXAMPLES, AB_EXIT_CODES))]
+#[command(name = "ab", max_term_width = 100, after_help = online_notes(&AB_EXAMPLES, AB_EXIT_CODES))]
 struct AbArgs {
     /// Server A, such as http://127.0.0.1:30000
     #[arg(long, value_name = "URL")]
@@ -73,7 +73,7 @@ const NOISE_EXAMPLES: [&str; 2] = [
 /// compare shows it, and refuses a gate that is finer. After -- come the flags of bench-serving, or
 /// another benchmark's whole command line, without the server's address.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "noise", max_term_width = 100, after_help = notes(&NOISE_EXAMPLES, RUN_EXIT_CODES))]
+#[command(name = "noise", max_term_width = 100, after_help = online_notes(&NOISE_EXAMPLES, RUN_EXIT_CODES))]
 struct NoiseArgs {
     /// The server, such as http://127.0.0.1:30000
     #[arg(value_name = "URL")]

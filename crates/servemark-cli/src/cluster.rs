@@ -22,7 +22,8 @@ use crate::parsed::Parsed;
 #[command(name = "cluster", args_override_self = true, max_term_width = 100)]
 struct ClusterFlags {
     /// NATS server over which the ranks find each other: nats://HOST:PORT, tls://HOST:PORT, or either
-    /// with /NAME behind it if several groups of ranks use one server
+    /// with /NAME behind it if several groups of ranks use one server, and with TOKEN@ or
+    /// NAME:PASSWORD@ before the host
     #[arg(long, value_name = "URL")]
     coordinator: String,
     /// Number of ranks; by default that of the launcher: Slurm, Open MPI, PMI or torchrun
@@ -190,10 +191,16 @@ impl ClusterFlags {
                 format!("must be below --world: ranks of {world} are 0 to {}", world.get() - 1);
             return Err(CliError::setting("--rank", why));
         }
-        let (url, name) = address(&self.coordinator)?;
+        let Address { url, name, access } = Address::of(&self.coordinator)?;
         let name = name.or_else(|| job(environment)).unwrap_or_else(|| "default".to_owned());
-        let user = environment.variable("NATS_USER").map(ToOwned::to_owned);
-        let password = environment.variable("NATS_PASSWORD").map(ToOwned::to_owned);
+        let variable = |name: &str| environment.variable(name).map(ToOwned::to_owned);
+        let (token, user) = match access {
+            UrlAccess::None => {
+                (variable("NATS_TOKEN"), variable("NATS_USER").zip(variable("NATS_PASSWORD")))
+            }
+            UrlAccess::Token(token) => (Some(token), None),
+            UrlAccess::User(name, password) => (None, Some((name, password))),
+        };
         Ok(ClusterArgs {
             url,
             name,
@@ -204,8 +211,8 @@ impl ClusterFlags {
             requires_all: self.require_all_ranks,
             patience: Duration::from_secs(self.join_timeout),
             credentials: self.coordinator_creds,
-            token: environment.variable("NATS_TOKEN").map(ToOwned::to_owned),
-            user: user.zip(password),
+            token,
+            user,
             authorities: self.coordinator_ca,
             certificate: self.coordinator_cert.zip(self.coordinator_key),
         })
@@ -228,25 +235,57 @@ fn job(environment: &Environment) -> Option<String> {
     Some(format!("slurm-{job}-{step}"))
 }
 
-/// Splits the coordinator's address into its URL and the name of the group.
-fn address(given: &str) -> Result<(String, Option<String>), CliError> {
-    let refuse = |why: &str| CliError::setting("--coordinator", format!("{why}: {given}"));
-    let (scheme, rest) = given.split_once("://").unwrap_or(("nats", given));
-    if !["nats", "tls"].contains(&scheme) {
-        return Err(refuse("is nats://HOST:PORT or tls://HOST:PORT, and this is not"));
+/// The parts of the coordinator's address.
+struct Address {
+    /// URL of the server, without secrets.
+    url: String,
+    /// Name of the group of ranks.
+    name: Option<String>,
+    access: UrlAccess,
+}
+
+/// What stands before the `@` of an address.
+enum UrlAccess {
+    None,
+    Token(String),
+    User(String, String),
+}
+
+impl Address {
+    fn of(given: &str) -> Result<Self, CliError> {
+        let (scheme, rest) = given.split_once("://").unwrap_or(("nats", given));
+        let (access, rest) = match rest.rsplit_once('@') {
+            None => (UrlAccess::None, rest),
+            Some((access, rest)) => (UrlAccess::of(access), rest),
+        };
+        // A message does not show what stands before the host, which is a secret.
+        let refuse =
+            |why: &str| CliError::setting("--coordinator", format!("{why}: {scheme}://{rest}"));
+        if !["nats", "tls"].contains(&scheme) {
+            return Err(refuse("is nats://HOST:PORT or tls://HOST:PORT, and this is not"));
+        }
+        let (host, name) = rest.split_once('/').unwrap_or((rest, ""));
+        if host.is_empty() {
+            return Err(refuse("has no host"));
+        }
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        if !name.chars().all(is_plain) {
+            return Err(refuse(
+                "has a name of the group with other characters than letters, digits, - and _",
+            ));
+        }
+        let name = Some(name).filter(|name| !name.is_empty()).map(ToOwned::to_owned);
+        Ok(Self { url: format!("{scheme}://{host}"), name, access })
     }
-    let (host, name) = rest.split_once('/').unwrap_or((rest, ""));
-    if host.is_empty() {
-        return Err(refuse("has no host"));
+}
+
+impl UrlAccess {
+    fn of(text: &str) -> Self {
+        match text.split_once(':') {
+            None => Self::Token(text.to_owned()),
+            Some((name, password)) => Self::User(name.to_owned(), password.to_owned()),
+        }
     }
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-    if !name.chars().all(is_plain) {
-        return Err(refuse(
-            "has a name of the group with other characters than letters, digits, - and _",
-        ));
-    }
-    let name = Some(name).filter(|name| !name.is_empty()).map(ToOwned::to_owned);
-    Ok((format!("{scheme}://{host}"), name))
 }
 
 impl Invocation {
@@ -328,6 +367,54 @@ mod tests {
             let (rest, cluster) = take(line, &none).unwrap();
             assert_eq!((rest.join(" ").as_str(), cluster), (line, None));
         }
+    }
+
+    #[test]
+    fn the_help_of_every_command_that_machines_can_share_says_how() {
+        for line in [
+            "ab --help",
+            "ais_bench --help",
+            "bench-embedding --help",
+            "bench-serving --help",
+            "evalscope perf --help",
+            "noise --help",
+            "run --help",
+            "sglang.bench_serving --help",
+            "gpu-box:8000 --help",
+            "vllm bench serve --help",
+        ] {
+            let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
+            let help = crate::dispatch::parse(args, &Environment::default()).unwrap_err();
+            assert!(help.is_help(), "{line}: {help}");
+            let text = help.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+            let words =
+                "--coordinator nats://HOST:PORT --world N --rank R (servemark launch --help)";
+            assert!(text.contains(words), "{line}");
+        }
+    }
+
+    #[test]
+    fn secrets_of_the_address_are_stronger_than_the_environment_and_not_shown() {
+        let environment = Environment::default()
+            .with_variable("NATS_TOKEN", "old")
+            .with_variable("NATS_USER", "ann")
+            .with_variable("NATS_PASSWORD", "p/w");
+        let of = |address: &str| {
+            let line = format!("x --coordinator {address} --world 1 --rank 0");
+            take(&line, &environment).map(|(_, cluster)| cluster.unwrap())
+        };
+        let access = |cluster: ClusterArgs| (cluster.url, cluster.token, cluster.user);
+        let user = |name: &str, password: &str| Some((name.to_owned(), password.to_owned()));
+        let url = "nats://a:4222".to_owned();
+        let plain = access(of("nats://a:4222/x").unwrap());
+        assert_eq!(plain, (url.clone(), Some("old".to_owned()), user("ann", "p/w")));
+        let token = access(of("nats://s3cret@a:4222/x").unwrap());
+        assert_eq!(token, (url.clone(), Some("s3cret".to_owned()), None));
+        let named = access(of("nats://bob:s3cret@a:4222").unwrap());
+        assert_eq!(named, (url, None, user("bob", "s3cret")));
+        let error = of("nats://bob:s3cret@a:4222/no.name").unwrap_err();
+        assert!(error.contains("nats://a:4222/no.name") && !error.contains("s3cret"), "{error}");
+        assert!(!format!("{:?}", of("nats://s3cret@a:4222").unwrap()).contains("s3cret"));
     }
 
     #[test]

@@ -14,7 +14,9 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::gates::GateArgs;
 use crate::number::refused;
-use crate::own::{ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, notes, parse_command};
+use crate::own::{
+    ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, notes, online_notes, parse_command,
+};
 use crate::python;
 use crate::rerun::credentials;
 use crate::results_folder::ResultsFolder;
@@ -27,7 +29,7 @@ use crate::score::{Objectives, objectives};
 /// passages of a bundled text; nothing is downloaded. The API key is read from OPENAI_API_KEY or
 /// API_KEY.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "servemark", max_term_width = 100, after_help = notes(&EXAMPLES, EXIT_CODES))]
+#[command(name = "servemark", max_term_width = 100, after_help = online_notes(&EXAMPLES, EXIT_CODES))]
 pub(crate) struct UrlArgs {
     /// Address of the server: HOST:PORT or a URL; without one, the ports of this machine that
     /// engines use by default are tried: 8000, 30000, 11434, 8080, 23333

@@ -48,7 +48,7 @@ set and the tokenizer at the same places.
 
 With another launcher, start the command itself on every machine. All commands
 that measure a server take
-  --coordinator nats://HOST:PORT[/NAME]
+  --coordinator nats://[TOKEN@|NAME:PASSWORD@]HOST:PORT[/NAME]
                            NATS server over which the ranks find each other
   --world N --rank R       by default those of Slurm, Open MPI, PMI, torchrun
                            or an indexed Kubernetes job

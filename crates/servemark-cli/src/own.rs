@@ -12,7 +12,8 @@ mod telemetry;
 mod worker;
 
 pub(crate) use self::command::{
-    PLAIN_EXIT_CODES, RUN_EXIT_CODES, notes, parse_command, with_exit_codes,
+    PLAIN_EXIT_CODES, RUN_EXIT_CODES, notes, online_notes, parse_command, with_exit_codes,
+    with_online_notes,
 };
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs, ReuseArgs, TrustArgs};
 pub(crate) use self::display::DisplayArgs;

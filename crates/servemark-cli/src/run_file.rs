@@ -10,7 +10,9 @@ use servemark_plan::{BenchPlan, Layout, SloSpec};
 use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::gates::GateArgs;
-use crate::own::{DisplayArgs, OWN_TOLERANCE, RUN_EXIT_CODES, StoppingArgs, notes, parse_command};
+use crate::own::{
+    DisplayArgs, OWN_TOLERANCE, RUN_EXIT_CODES, StoppingArgs, online_notes, parse_command,
+};
 use crate::parsed::Parsed;
 use crate::plan_file::{PlanFormat, Setting, plan_of, read};
 use crate::rerun::credentials;
@@ -24,7 +26,7 @@ use crate::score::{Objectives, objectives};
 /// --as toml. All faults of the file, and files that are missing or cannot be written, are reported
 /// together before anything is sent.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "run", max_term_width = 100, after_help = notes(&EXAMPLES, RUN_EXIT_CODES))]
+#[command(name = "run", max_term_width = 100, after_help = online_notes(&EXAMPLES, RUN_EXIT_CODES))]
 struct RunFileArgs {
     /// The plan: a file that ends in .toml, .yaml or .json
     #[arg(value_name = "FILE")]

@@ -19,12 +19,12 @@ use std::time::Duration;
 use servemark::backends::{BackendName, BackendSpec, CommonSpec};
 use servemark::client::TargetSpec;
 use servemark::core::{
-    Clock, Delta, Finish, Footer, Header, MonotonicClock, Phase, RankFacts, Ranks, Recorder,
-    RunFacts, RunLog, Sample, Sink, Stamp,
+    Clock, Delta, Finish, Footer, Header, MonotonicClock, Phase, RankFacts, RankMachine, Ranks,
+    Recorder, RunFacts, RunLog, Sample, Sink, Stamp,
 };
 use servemark::datasets::{DatasetSpec, ProvidedDatasetSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
-use servemark::runner::{CostMeter, LoadSpec, StopHandle};
+use servemark::runner::{LoadSpec, StopHandle};
 use servemark::schedule::ArrivalSpec;
 use servemark::{LoadDigest, RankError, RankGroup, RankRun, Run};
 use servemark_cluster::{
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         LeadSpec {
             name: NAME.to_owned(),
             ranks,
-            host: "host-0".to_owned(),
+            machine: machine(0),
             gather: Gather::Records,
             concurrency: Concurrency::Split,
             patience: PATIENCE,
@@ -58,17 +58,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("joined        {ranks} ranks in {:.2} s", clock.now().as_secs_f64());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let began = clock.now();
-    let meter = CostMeter::start(&clock);
     let (start, run) = runtime.block_on(take_part(&lead, 0, ranks, clock))?;
-    let cost = meter.stop(&clock);
     println!(
         "run           {:.2} s, of which {} s of measurement",
         clock.now().since(began).as_secs_f64(),
         MEASUREMENT.as_secs()
-    );
-    println!(
-        "rank 0        {:.2} % of a core in this thread",
-        100.0 * cost.cpu_ns as f64 / cost.wall_ns as f64
     );
     println!(
         "gathered      {} requests of {} ranks",
@@ -108,7 +102,7 @@ fn member(
             name: NAME.to_owned(),
             rank,
             ranks,
-            host: format!("host-{rank}"),
+            machine: machine(rank),
             patience: PATIENCE,
         };
         let group = MemberGroup::join(coordinator, spec)?;
@@ -135,7 +129,6 @@ async fn take_part(
         clock,
         live: Arc::default(),
         stop: StopHandle::new(),
-        early: StopHandle::new(),
         places: None,
     };
     let name = group.begin(run).await?;
@@ -143,8 +136,15 @@ async fn take_part(
         LoadDigest { sessions: 1, requests: "same".to_owned(), schedule: "same".to_owned() };
     group.agree(digest).await?;
     let start = group.start().await?;
-    let end = tokio::time::Instant::from_std(clock.instant(start.at + MEASUREMENT));
-    tokio::time::sleep_until(end).await;
+    let until = |at| tokio::time::sleep_until(tokio::time::Instant::from_std(clock.instant(at)));
+    until(start.at).await;
+    let (began, used_before) = (clock.now(), cpu_seconds());
+    until(start.at + MEASUREMENT).await;
+    if rank == 0 {
+        let used = (cpu_seconds() - used_before) / clock.now().since(began).as_secs_f64();
+        let each = 100.0 * used / ranks.get() as f64;
+        println!("coordination  {each:.3} % of a core per rank during the measurement");
+    }
     let rank_clock = group.drained().await?;
     let log = log(rank, ranks, &name, start.at);
     let mut footer = Footer::default();
@@ -154,6 +154,18 @@ async fn take_part(
     let log = RunLog::new(log.header().clone(), log.records().to_vec(), Some(footer));
     let run = group.gather(Run::of_log(log.with_start(Some(start)))).await?;
     Ok((start.at, run))
+}
+
+fn machine(rank: usize) -> RankMachine {
+    RankMachine { host: format!("host-{rank}"), cores: 1, open_files: None }
+}
+
+/// Returns the seconds of CPU that all threads of this program have used, from Linux's count of
+/// hundredths.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 /// Returns a log of a hundred short requests.
@@ -173,8 +185,9 @@ fn log(rank: usize, ranks: NonZeroUsize, name: &str, start: Stamp) -> RunLog {
     let mut whole = facts.clone();
     whole.requests = REQUESTS * ranks.get();
     let mut header = Header::new(0, facts, plan().to_json());
-    let (run, host, ranks) = (name.to_owned(), format!("host-{rank}"), ranks.get());
-    header.rank = Some(Box::new(RankFacts { run, rank, ranks, host, whole }));
+    let RankMachine { host, open_files, .. } = machine(rank);
+    let (run, ranks) = (name.to_owned(), ranks.get());
+    header.rank = Some(Box::new(RankFacts { run, rank, ranks, host, open_files, whole }));
     RunLog::new(header, (0..REQUESTS).map(record).collect(), None)
 }
 

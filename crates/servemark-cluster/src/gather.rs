@@ -59,7 +59,7 @@ fn merged(lead: &Lead, logs: Vec<RunLog>) -> Result<RunLog, RankError> {
     let log = merged.map_err(|error| RankError::new(error.to_string(), ExitCode::Internal))?;
     Ok(lead.state.read(|state| {
         state.others.iter().fold(log, |log, other| match &other.lost {
-            Some(reason) => log.with_reason_of_loss(other.rank, other.host(), reason),
+            Some(reason) => log.with_reason_of_loss(other.rank, &other.machine(), reason),
             None => log,
         })
     }))

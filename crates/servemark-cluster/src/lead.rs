@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use servemark::core::{Clock, MonotonicClock, RankClock, RankStart, Stamp, unix_now};
+use servemark::core::{Clock, MonotonicClock, RankClock, RankMachine, RankStart, Stamp, unix_now};
 use servemark::plan::OutputSpec;
-use servemark::runner::{Share, Stop};
+use servemark::runner::Share;
 use servemark::{
     ExitCode, LiveCounts, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, Run,
 };
@@ -71,6 +71,8 @@ pub(crate) struct LeadState {
     /// Files of the run.
     output: OutputSpec,
     started: Option<Stamp>,
+    /// When lost ranks were looked for.
+    looked: Stamp,
     lost_any: bool,
 }
 
@@ -105,7 +107,7 @@ impl LeadState {
 impl LeadGroup {
     /// Becomes rank 0 and waits until every other rank has joined. Blocks the calling thread.
     pub fn open(coordinator: Arc<dyn Coordinator>, spec: LeadSpec) -> Result<Self, RankError> {
-        let LeadSpec { name, ranks, host, gather, concurrency, patience, on_event } = spec;
+        let LeadSpec { name, ranks, machine, gather, concurrency, patience, on_event } = spec;
         let clock = MonotonicClock::start();
         let others = (1..ranks.get()).map(RankState::empty).collect();
         let bulletin = Bulletin { instance: instance(), ..Bulletin::default() };
@@ -118,6 +120,7 @@ impl LeadGroup {
             limit: 0,
             output: OutputSpec::default(),
             started: None,
+            looked: clock.now(),
             lost_any: false,
         };
         let inner = Arc::new(Lead {
@@ -126,7 +129,7 @@ impl LeadGroup {
             clock,
             gather,
             concurrency,
-            place: RankPlace { rank: 0, ranks, host },
+            place: RankPlace { rank: 0, ranks, machine },
             name,
             on_event,
             state: Shared::new(state),
@@ -291,7 +294,6 @@ impl Lead {
             if let Some(run) = &state.run {
                 let stop = level(run.stop.level());
                 state.bulletin.stop = stop;
-                state.bulletin.early = run.early.level() >= Stop::Drain;
                 let counts = state.others.iter().map(|other| other.report.counts);
                 run.live.set_elsewhere(counts.fold(LiveCounts::default(), |sum, more| sum + more));
             }
@@ -330,7 +332,7 @@ impl Lead {
             return JoinReply::Refused { reason };
         }
         let now = self.clock.now();
-        let (rank, host) = (joining.rank, joining.host.clone());
+        let (rank, machine) = (joining.rank, joining.machine.clone());
         let joined = self.state.announce(|state| {
             let other = &mut state.others[rank - 1];
             let is_new =
@@ -342,14 +344,14 @@ impl Lead {
             is_new.then_some(joined)
         });
         if let Some(joined) = joined {
-            (self.on_event)(RankEvent::Joined { rank, host, joined });
+            (self.on_event)(RankEvent::Joined { rank, machine, joined });
         }
         JoinReply::Joined
     }
 
     /// Returns why a process may not take part, if it may not.
     fn refusal(&self, joining: &Joining) -> Option<String> {
-        let Joining { rank, ranks, version, host, instance, .. } = joining;
+        let Joining { rank, ranks, version, machine: RankMachine { host, .. }, instance } = joining;
         let (own_ranks, own_version) = (self.place.ranks.get(), env!("CARGO_PKG_VERSION"));
         if *version != own_version {
             return Some(format!(
@@ -378,7 +380,7 @@ impl Lead {
                 format!(
                     "rank {rank} was taken by a process on {} when another on {host} asked for it: \
                      give each process a rank of its own",
-                    before.host
+                    before.machine.host
                 )
             })
         })
@@ -419,8 +421,14 @@ impl Lead {
         let lost = self.state.change(|state| {
             let run = state.bulletin.run;
             let (started, is_running) = (state.started, state.run.is_some());
+            // While this process stood still, as on a suspended machine, it heard of no rank.
+            let stood_still = now.since(state.looked) > STANDSTILL;
+            state.looked = now;
             let mut lost = Vec::new();
             for other in &mut state.others {
+                if stood_still {
+                    other.seen = now;
+                }
                 let silence = now.since(other.seen);
                 let reason = match other.stage(run) {
                     RankStage::Failed { reason } => Some(reason.clone()),
@@ -510,7 +518,6 @@ impl RankGroup for LeadGroup {
                 state.bulletin.run += 1;
                 state.bulletin.stage = RunStage::Preparing;
                 state.bulletin.stop = 0;
-                state.bulletin.early = false;
                 state.plan = Some(reply);
                 state.load = None;
                 state.started = None;
@@ -552,18 +559,18 @@ impl RankGroup for LeadGroup {
     fn drained(&self) -> RankFuture<'_, Option<RankClock>> {
         let lead = Arc::clone(&self.inner);
         Box::pin(async move {
-            let handles = lead.state.read(|state| state.run.as_ref().map(RunHandles::stops));
+            let stop = lead.state.read(|state| state.run.as_ref().map(|run| run.stop.clone()));
             let all_over = lead.state.until(|state| {
                 let run = state.bulletin.run;
                 state.others.iter().all(|other| other.is_over(run)).then_some(())
             });
-            match handles {
-                Some(handles) => {
+            match stop {
+                Some(stop) => {
                     // What stopped this rank, or stops it now, stops the others.
                     lead.state.announce(|_| ());
                     tokio::select! {
                         () = all_over => {}
-                        () = announce_stops(&lead.state, handles) => {}
+                        () = announce_stops(&lead.state, &stop) => {}
                     }
                 }
                 None => all_over.await,
@@ -622,6 +629,10 @@ impl Lead {
 
 /// Time without a report after which a rank counts as lost. A network may be cut for five seconds.
 pub(crate) const LOST_AFTER: Duration = Duration::from_secs(8);
+
+/// Time between two looks for lost ranks, which are a second apart, from which on this process stood
+/// still.
+const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// Time from setting the start to the start.
 const NOTICE: Duration = Duration::from_secs(2);

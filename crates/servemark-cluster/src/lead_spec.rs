@@ -4,14 +4,16 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use servemark::core::RankMachine;
+
 /// Settings of rank 0.
 pub struct LeadSpec {
     /// Name of the group, which distinguishes it from others that use the same coordinator.
     pub name: String,
     /// Number of ranks.
     pub ranks: NonZeroUsize,
-    /// Name of this machine.
-    pub host: String,
+    /// This machine.
+    pub machine: RankMachine,
     /// What is gathered from the other ranks.
     pub gather: Gather,
     /// How the ranks share a concurrency limit.
@@ -57,8 +59,8 @@ pub enum RankEvent {
     Joined {
         /// The rank.
         rank: usize,
-        /// Name of its machine.
-        host: String,
+        /// Its machine.
+        machine: RankMachine,
         /// Number of ranks that have joined, this one included.
         joined: usize,
     },

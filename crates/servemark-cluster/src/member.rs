@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark::core::{Clock, MonotonicClock, RankClock, RankStart, Stamp, Texts};
+use servemark::core::{Clock, MonotonicClock, RankClock, RankMachine, RankStart, Stamp, Texts};
 use servemark::plan::BenchPlan;
 use servemark::{ExitCode, LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, Run};
 use tokio::sync::oneshot;
@@ -35,8 +35,8 @@ pub struct MemberSpec {
     pub rank: usize,
     /// Number of ranks.
     pub ranks: NonZeroUsize,
-    /// Name of this machine.
-    pub host: String,
+    /// This machine.
+    pub machine: RankMachine,
     /// Time to wait until rank 0 answers.
     pub patience: Duration,
 }
@@ -86,7 +86,7 @@ struct MemberState {
 impl MemberGroup {
     /// Joins the group. Blocks the calling thread until rank 0 answers.
     pub fn join(coordinator: Arc<dyn Coordinator>, spec: MemberSpec) -> Result<Self, RankError> {
-        let MemberSpec { name, rank, ranks, host, patience } = spec;
+        let MemberSpec { name, rank, ranks, machine, patience } = spec;
         let (clock, instance) = (MonotonicClock::start(), instance());
         let report = Report { rank, instance, ..Report::default() };
         let state = MemberState {
@@ -102,7 +102,7 @@ impl MemberGroup {
             coordinator,
             subjects: Subjects::of(&name),
             clock,
-            place: RankPlace { rank, ranks, host },
+            place: RankPlace { rank, ranks, machine },
             state: Shared::new(state),
         });
         let (ready, is_ready) = std::sync::mpsc::channel();
@@ -172,13 +172,13 @@ impl Member {
         let coordinator = self.coordinator.as_ref();
         let bulletins = subscribed(coordinator, self.subjects.all()).await?;
         let requests = subscribed(coordinator, self.subjects.rank(self.place.rank)).await?;
-        let RankPlace { rank, ranks, host } = self.place.clone();
+        let RankPlace { rank, ranks, machine } = self.place.clone();
         let joining = Joining {
             rank,
             ranks: ranks.get(),
             instance,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            host,
+            machine,
         };
         let (request, began) = (encode(&ToLead::Join(joining)), self.clock.now());
         loop {
@@ -240,7 +240,7 @@ impl Member {
                 let over = self.state.until(|state| state.run.is_none().then_some(()));
                 tokio::select! {
                     () = over => {}
-                    () = announce_stops(&self.state, handles.stops()) => {}
+                    () = announce_stops(&self.state, &handles.stop) => {}
                 }
             }
         };
@@ -273,7 +273,6 @@ impl Member {
         }
         if let Some(run) = run {
             raise(&run.stop, bulletin.stop);
-            raise(&run.early, bulletin.early.into());
             let target = bulletin.places.get(self.place.rank);
             if let Some((places, target)) = run.places.as_ref().zip(target) {
                 places.set_target(*target);

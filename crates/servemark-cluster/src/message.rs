@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use servemark::core::RankClock;
+use servemark::core::{RankClock, RankMachine};
 use servemark::runner::PlaceCounts;
 use servemark::{LiveCounts, LoadDigest};
 
@@ -24,8 +24,6 @@ pub(crate) struct Bulletin {
     pub(crate) stage: RunStage,
     /// Whether the user stopped the run: 1 lets requests in flight end, 2 abandons them.
     pub(crate) stop: u8,
-    /// Whether the run ends because its figures are known.
-    pub(crate) early: bool,
     /// Whether there will be no further run.
     pub(crate) closed: bool,
     /// Number of places of the concurrency limit that each rank is to have, if the ranks hand them
@@ -156,14 +154,16 @@ pub(crate) enum ToLead {
     AreYouThere,
 }
 
-/// A process that asks to take part.
+/// A process that asks to take part. One of another version may say less of itself, and is refused by
+/// its version.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
 pub(crate) struct Joining {
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
     pub(crate) instance: u64,
     pub(crate) version: String,
-    pub(crate) host: String,
+    pub(crate) machine: RankMachine,
 }
 
 /// The answer to [`ToLead::Join`].

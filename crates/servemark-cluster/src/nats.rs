@@ -65,9 +65,15 @@ async fn connected(
             let options = options(access).await.map_err(usage)?;
             match options.connect(url).await {
                 Ok(client) => return Ok(client),
-                Err(error) if is_permanent(&error) => {
+                Err(error) if is_refusal(&error) => {
                     return Err(usage(format!(
                         "the coordinator {url} refuses this client: {error}"
+                    )));
+                }
+                Err(error) if is_failed_encryption(&error) => {
+                    return Err(usage(format!(
+                        "no encrypted connection to the coordinator {url}: {error} (the \
+                         authority of its certificate must be known here)"
                     )));
                 }
                 Err(_) => pause(RECONNECT).await,
@@ -88,10 +94,24 @@ async fn connected(
     ))
 }
 
-/// Returns whether another try would fail in the same way.
-fn is_permanent(error: &async_nats::ConnectError) -> bool {
-    use async_nats::ConnectErrorKind::{Authentication, AuthorizationViolation, ServerParse, Tls};
-    matches!(error.kind(), Authentication | AuthorizationViolation | ServerParse | Tls)
+/// Returns whether another try would be refused in the same way.
+fn is_refusal(error: &async_nats::ConnectError) -> bool {
+    use async_nats::ConnectErrorKind::{Authentication, AuthorizationViolation, ServerParse};
+    matches!(error.kind(), Authentication | AuthorizationViolation | ServerParse)
+}
+
+/// Returns whether the files with certificates cannot be used, or one side did not accept the other's
+/// certificate, which TLS reports as invalid data of the connection.
+fn is_failed_encryption(error: &async_nats::ConnectError) -> bool {
+    if error.kind() == async_nats::ConnectErrorKind::Tls {
+        return true;
+    }
+    let first = std::error::Error::source(error);
+    let mut causes = std::iter::successors(first, |cause| cause.source());
+    causes.any(|cause| {
+        let error = cause.downcast_ref::<std::io::Error>();
+        error.is_some_and(|error| error.kind() == std::io::ErrorKind::InvalidData)
+    })
 }
 
 async fn options(access: &NatsAccess) -> Result<ConnectOptions, String> {

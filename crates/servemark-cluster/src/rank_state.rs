@@ -1,6 +1,6 @@
 //! What rank 0 knows of another rank.
 
-use servemark::core::Stamp;
+use servemark::core::{RankMachine, Stamp};
 
 use crate::message::{Joining, RankStage, Report};
 
@@ -24,14 +24,14 @@ impl RankState {
     /// Returns how the rank is called in messages.
     pub(crate) fn name(&self) -> String {
         match &self.joined {
-            Some(joined) => format!("rank {} ({})", self.rank, joined.host),
+            Some(joined) => format!("rank {} ({})", self.rank, joined.machine.host),
             None => format!("rank {}", self.rank),
         }
     }
 
-    /// Returns the name of the rank's machine; empty if it has not joined.
-    pub(crate) fn host(&self) -> &str {
-        self.joined.as_ref().map_or("", |joined| &joined.host)
+    /// Returns the rank's machine; nothing is known of it if the rank has not joined.
+    pub(crate) fn machine(&self) -> RankMachine {
+        self.joined.as_ref().map(|joined| joined.machine.clone()).unwrap_or_default()
     }
 
     /// Returns how far the rank is with a run.

@@ -12,25 +12,19 @@ pub(crate) struct RunHandles {
     pub(crate) clock: MonotonicClock,
     pub(crate) live: Arc<Live>,
     pub(crate) stop: StopHandle,
-    pub(crate) early: StopHandle,
     /// This rank's places of the concurrency limit, if the ranks hand places to each other.
     pub(crate) places: Option<Arc<SharedPlaces>>,
 }
 
 impl RunHandles {
     pub(crate) fn of(run: RankRun) -> Self {
-        let RankRun { plan: _, clock, live, stop, early, places } = run;
-        Self { clock, live, stop, early, places }
+        let RankRun { plan: _, clock, live, stop, places } = run;
+        Self { clock, live, stop, places }
     }
 
     /// Returns whether the ranks hand places of the concurrency limit to each other in a run; they
     /// do not between runs.
     pub(crate) fn shares_places(run: Option<&Self>) -> bool {
         run.is_some_and(|run| run.places.is_some())
-    }
-
-    /// Returns the handles whose steps are announced.
-    pub(crate) fn stops(&self) -> [StopHandle; 2] {
-        [self.stop.clone(), self.early.clone()]
     }
 }

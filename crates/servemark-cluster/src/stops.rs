@@ -23,19 +23,11 @@ pub(crate) fn raise(handle: &StopHandle, level: u8) {
 }
 
 /// Announces every step of a handle until the returned task is dropped.
-pub(crate) async fn announce_stops<S>(shared: &Shared<S>, handles: [StopHandle; 2]) {
-    let [first, second] = handles.map(|handle| handle.signal());
-    tokio::join!(
-        async {
-            for level in [Stop::Drain, Stop::Now] {
-                first.reached(level).await;
-                shared.announce(|_| ());
-            }
-        },
-        async {
-            second.reached(Stop::Drain).await;
-            shared.announce(|_| ());
-        }
-    );
+pub(crate) async fn announce_stops<S>(shared: &Shared<S>, handle: &StopHandle) {
+    let signal = handle.signal();
+    for level in [Stop::Drain, Stop::Now] {
+        signal.reached(level).await;
+        shared.announce(|_| ());
+    }
     std::future::pending::<()>().await;
 }

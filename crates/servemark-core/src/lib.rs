@@ -54,8 +54,8 @@ pub use recorder::{Recorder, Stamped};
 pub use run_log::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Hardware, Header,
     HistogramReading, HostFacts, IfDamaged, IfTaken, LeftOut, MergeError, PieceCounts,
-    PieceCountsIter, RankClock, RankFacts, RankMember, RankStart, Ranks, Retokenized, RunFacts,
-    RunLog, RunLogError, RunLogReader, RunLogWriter, SeriesHead, SeriesKind, ShardCost,
+    PieceCountsIter, RankClock, RankFacts, RankMachine, RankMember, RankStart, Ranks, Retokenized,
+    RunFacts, RunLog, RunLogError, RunLogReader, RunLogWriter, SeriesHead, SeriesKind, ShardCost,
     SharedPrefix, SimulatedParts, SimulatedTimes, Telemetry, TelemetryLine, TelemetrySample,
     TelemetrySource, Texts, Weights, check_run_log, first_free, is_stream, remove_run_log,
 };

@@ -32,7 +32,7 @@ pub use file::{IfTaken, check_run_log, first_free, is_stream, remove_run_log};
 pub use lines::Texts;
 pub use merge::MergeError;
 pub use piece_counts::{PieceCounts, PieceCountsIter};
-pub use ranks::{RankClock, RankFacts, RankMember, RankStart, Ranks};
+pub use ranks::{RankClock, RankFacts, RankMachine, RankMember, RankStart, Ranks};
 pub use reader::{IfDamaged, LeftOut, RunLogReader};
 pub use telemetry::{
     HistogramReading, SeriesHead, SeriesKind, Telemetry, TelemetryLine, TelemetrySample,

@@ -56,6 +56,7 @@ pub(crate) fn run(
 mod member {
     use std::sync::Arc;
 
+    use servemark::core::RankMachine;
     use servemark::{
         ExecuteError, ExitCode, RankError, RankGroup, Run, RunContext, RunEvent, RunObserver,
         execute, stop_on_signals,
@@ -99,7 +100,7 @@ mod member {
         let spec = LeadSpec {
             name: args.name.clone(),
             ranks,
-            host: servemark::host_name(),
+            machine: servemark::rank_machine(),
             gather: match args.gather {
                 GatherWhat::Records => Gather::Records,
                 GatherWhat::Logs => Gather::Logs,
@@ -117,8 +118,8 @@ mod member {
 
     fn words(event: &RankEvent, ranks: usize) -> String {
         match event {
-            RankEvent::Joined { rank, host, joined } => {
-                format!("Rank {rank} ({host}) has joined: {joined} of {ranks}")
+            RankEvent::Joined { rank, machine, joined } => {
+                format!("Rank {rank} ({}) has joined: {joined} of {ranks}", described(machine))
             }
             RankEvent::Refused { reason } => format!("warning: {reason}"),
             RankEvent::Lost { rank, reason } => format!("warning: rank {rank} is lost: {reason}"),
@@ -126,6 +127,14 @@ mod member {
             RankEvent::Gathering { ranks } => format!("Gathering the results of {ranks} ranks ..."),
             _ => String::new(),
         }
+    }
+
+    /// Describes a machine by what limits its share of the load.
+    fn described(machine: &RankMachine) -> String {
+        let RankMachine { host, cores, open_files } = machine;
+        let noun = if *cores == 1 { "core" } else { "cores" };
+        let files = open_files.map(|files| format!(", {files} files"));
+        format!("{host}, {cores} {noun}{}", files.unwrap_or_default())
     }
 
     /// Executes every run of rank 0, with a line for each.
@@ -138,7 +147,7 @@ mod member {
             name: args.name.clone(),
             rank: args.rank,
             ranks: args.world,
-            host: servemark::host_name(),
+            machine: servemark::rank_machine(),
             patience: args.patience,
         };
         let group = Arc::new(MemberGroup::join(coordinator, spec)?);

@@ -194,7 +194,9 @@ pub use outputs::{OutputError, Outputs};
 pub use parts::Parts;
 pub use peer_files::{AisbenchSaved, VllmSaved};
 pub use process::{ChildStdout, ProcessError, ServerProcess, is_ready, post_to_server};
-pub use ranks::{LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, host_name};
+pub use ranks::{
+    LoadDigest, RankError, RankFuture, RankGroup, RankPlace, RankRun, host_name, rank_machine,
+};
 pub use replace::{is_replaceable, replace_file};
 #[cfg(feature = "engine")]
 pub use run::check_presence;
@@ -206,7 +208,7 @@ pub use score::{Scores, offline_latency, offline_throughput, scoring_of, write_r
 pub use search::{SloAnswer, SloSearch, TierAnswer, Trial, TrialVerdict};
 pub use selftest::{
     Accuracy, Cost, Fitness, Lateness, MachineLimits, Placement, Selftest, SelftestSpec,
-    SelftestVerdict, selftest,
+    SelftestVerdict, StreamCapacity, StreamLimit, StreamResource, selftest,
 };
 pub use signals::{StopCause, stay_until_stopped, stop_on_signals, stopped_by};
 pub use slices::cut_text;

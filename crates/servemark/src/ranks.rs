@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use servemark_core::{MonotonicClock, RankClock, RankStart};
+use servemark_core::{HostFacts, MonotonicClock, RankClock, RankMachine, RankStart};
 use servemark_plan::BenchPlan;
 use servemark_runner::{Share, SharedPlaces, StopHandle};
 
@@ -61,8 +61,8 @@ pub struct RankPlace {
     pub rank: usize,
     /// Number of processes.
     pub ranks: NonZeroUsize,
-    /// Name of the machine.
-    pub host: String,
+    /// The machine of the process.
+    pub machine: RankMachine,
 }
 
 impl RankPlace {
@@ -75,6 +75,13 @@ impl RankPlace {
     pub fn leads(&self) -> bool {
         self.rank == 0
     }
+}
+
+/// Returns this machine, for the processes that share a run with this one.
+pub fn rank_machine() -> RankMachine {
+    // A run raises the soft limit of open files to the hard one.
+    let (_, open_files) = servemark_client::open_files();
+    RankMachine { host: host_name(), cores: HostFacts::of_this_machine().cores, open_files }
 }
 
 /// Returns the name of this machine.
@@ -93,9 +100,6 @@ pub struct RankRun {
     pub live: Arc<Live>,
     /// Handle by which the user stops this process's part of the run.
     pub stop: StopHandle,
-    /// Handle by which the run ends early because its figures are known; nothing counts as
-    /// interrupted then. Rank 0 decides that for all ranks.
-    pub early: StopHandle,
     /// Places of the concurrency limit that the ranks hand to each other, if they do.
     pub places: Option<Arc<SharedPlaces>>,
 }

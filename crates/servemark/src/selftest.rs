@@ -16,12 +16,14 @@ use crate::run::capacity::Figures;
 use crate::run::capacity::cache::SelftestCache;
 use crate::{ExecuteError, RunContext};
 
+mod capacity;
 mod limits;
 mod stages;
 mod table;
 mod timer;
 mod verdict;
 
+pub use capacity::{StreamCapacity, StreamLimit, StreamResource};
 pub use limits::MachineLimits;
 pub use stages::{Accuracy, Cost};
 pub use timer::Lateness;
@@ -63,6 +65,8 @@ pub struct Selftest {
     pub flood: Cost,
     /// Cost of a request that is answered with one token.
     pub requests: Cost,
+    /// Number of streams that the machine carries.
+    pub capacity: StreamCapacity,
     /// Verdict on the machine.
     pub verdict: SelftestVerdict,
 }
@@ -89,7 +93,7 @@ impl Placement {
 impl Selftest {
     /// Returns the capacity figures for later runs.
     pub fn figures(&self) -> Figures {
-        Figures::new(self.paced.per_core_and_second(), self.requests.per_core_and_second())
+        figures(&self.paced, &self.requests)
     }
 
     /// Returns all results as a JSON document. `Display` writes them as a table.
@@ -113,6 +117,10 @@ impl Selftest {
     pub fn keep(&self, folder: &Path) -> std::io::Result<PathBuf> {
         SelftestCache::of_this_machine(folder).keep(self.figures()).map(Path::to_owned)
     }
+}
+
+fn figures(paced: &Cost, requests: &Cost) -> Figures {
+    Figures::new(paced.per_core_and_second(), requests.per_core_and_second())
 }
 
 /// Tests this machine and reports progress to the context's observer.
@@ -142,15 +150,17 @@ fn on_this_core(
     let stages = stages::Stages { spec, context, server_core: placement.server_core };
     let accuracy = stages.accuracy()?;
     let verdict = SelftestVerdict::of(&accuracy);
+    let (paced, flood, requests) = (stages.paced()?, stages.measure_chunks()?, stages.requests()?);
     Ok(Selftest {
         servemark: env!("CARGO_PKG_VERSION").to_owned(),
+        capacity: StreamCapacity::of(figures(&paced, &requests), host.cores, &limits),
         host,
         placement,
         limits,
         timer,
-        paced: stages.paced()?,
-        flood: stages.measure_chunks()?,
-        requests: stages.requests()?,
+        paced,
+        flood,
+        requests,
         accuracy,
         verdict,
     })

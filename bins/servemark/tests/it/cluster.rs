@@ -1,10 +1,13 @@
 //! Runs that several processes share through a real `nats-server`.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{sleep, spawn};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -13,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::text;
 
-const TOKENIZER: &str =
+pub(crate) const TOKENIZER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/spm-unigram-botchan-1000");
 
 /// A coordinator, a server to measure and a folder for results.
@@ -24,14 +27,24 @@ struct Cluster {
 }
 
 /// A `nats-server` of Debian's package; `.ci/run` installs it.
-struct Broker {
+pub(crate) struct Broker {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Broker {
     fn start(port: u16) -> Self {
+        Self::of(Command::new("nats-server"), port)
+    }
+
+    /// Starts a server with a configuration, which lies in a folder with the files that it names.
+    pub(crate) fn configured(folder: &Path, configuration: &str) -> Self {
         let mut command = Command::new("nats-server");
+        command.args(["--config", configuration]).current_dir(folder);
+        Self::of(command, free_port())
+    }
+
+    fn of(mut command: Command, port: u16) -> Self {
         command.args(["--addr", "127.0.0.1", "--port", &port.to_string()]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().expect("nats-server is installed");
@@ -106,13 +119,18 @@ impl Cluster {
 
     /// Waits until a rank has written the start of its measurement.
     fn wait_for_start(&self, rank: usize) {
+        self.wait_for_line(rank, "{\"start\":");
+    }
+
+    /// Waits until a rank has written a line to its log.
+    fn wait_for_line(&self, rank: usize, line: &str) {
         for _ in 0..TRIES {
-            if fs::read_to_string(self.log(rank)).is_ok_and(|log| log.contains("{\"start\":")) {
+            if fs::read_to_string(self.log(rank)).is_ok_and(|log| log.contains(line)) {
                 return;
             }
             pause(Duration::from_millis(50));
         }
-        panic!("rank {rank} does not start");
+        panic!("rank {rank} does not write {line}");
     }
 
     fn score(&self, args: &[&str]) -> Output {
@@ -130,6 +148,58 @@ const BEGUN: Duration = Duration::from_millis(3_500);
 
 const LOGS: [&str; 3] =
     ["run.rank2.runlog.jsonl", "run.rank0.runlog.jsonl", "run.rank1.runlog.jsonl"];
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+}
+
+/// A network between ranks and their coordinator.
+struct Network {
+    port: u16,
+    is_cut: Arc<AtomicBool>,
+}
+
+impl Network {
+    fn to(broker: u16) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let is_cut = Arc::<AtomicBool>::default();
+        let cut = Arc::clone(&is_cut);
+        spawn(move || {
+            for rank in listener.incoming().map_while(Result::ok) {
+                let Ok(broker) = TcpStream::connect((Ipv4Addr::LOCALHOST, broker)) else { break };
+                let ways =
+                    [(rank.try_clone().unwrap(), broker.try_clone().unwrap()), (broker, rank)];
+                for (from, to) in ways {
+                    let cut = Arc::clone(&cut);
+                    spawn(move || pass_on(from, to, &cut));
+                }
+            }
+        });
+        Self { port, is_cut }
+    }
+
+    fn cut_for(&self, outage: Duration) {
+        self.is_cut.store(true, Ordering::Relaxed);
+        pause(outage);
+        self.is_cut.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Passes bytes on until one end closes. While the network is cut they wait, as TCP sends them again.
+fn pass_on(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        while is_cut.load(Ordering::Relaxed) {
+            pause(Duration::from_millis(20));
+        }
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+}
 
 fn outputs(children: Vec<Child>) -> Vec<Output> {
     children.into_iter().map(|child| child.wait_with_output().unwrap()).collect()
@@ -223,14 +293,79 @@ fn a_coordinator_that_is_away_for_five_seconds_loses_nothing() {
 }
 
 #[test]
+fn a_network_that_is_cut_for_five_seconds_loses_nothing() {
+    let site = Cluster::new();
+    let network = Network::to(site.broker.port);
+    let coordinator = format!("nats://127.0.0.1:{}", network.port);
+    let ranks = site.ranks(3, 450, &["--require-all-ranks", "--coordinator", &coordinator]);
+    site.wait_for_start(2);
+    pause(BEGUN);
+    network.cut_for(Duration::from_secs(5));
+    let ended = outputs(ranks);
+    for output in &ended {
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let merged = json(&site.score(&["run.runlog.jsonl", "--json"]));
+    assert_eq!(merged["score"]["requests"]["completed"], 450);
+}
+
+#[test]
+fn a_rank_that_is_killed_before_the_start_ends_the_run() {
+    let site = Cluster::new();
+    let mut lead = site.rank(0, 3, 30, &[]);
+    let mut killed = site.rank(2, 3, 30, &[]);
+    let mut errors = BufReader::new(lead.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("Rank 2 (") {
+        line.clear();
+        assert!(errors.read_line(&mut line).unwrap() > 0, "rank 2 does not join");
+    }
+    assert!(line.contains(" files) has joined: 2 of 3"), "{line}");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let other = site.rank(1, 3, 30, &[]).wait_with_output().unwrap();
+    let lead = lead.wait_with_output().unwrap();
+    let mut said = String::new();
+    errors.read_to_string(&mut said).unwrap();
+    assert_eq!((lead.status.code(), other.status.code()), (Some(4), Some(4)), "{said}");
+    assert!(said.contains("was lost before the start: nothing was heard of it for 8 s"), "{said}");
+    let error = text(&other.stderr);
+    assert!(error.contains("the run does not take place: rank 2 ("), "{error}");
+}
+
+#[test]
+fn a_rank_that_is_killed_while_results_are_gathered_has_them_in_its_log() {
+    let site = Cluster::new();
+    let mut ranks = site.ranks(3, 60, &["--require-all-ranks"]);
+    site.wait_for_start(1);
+    site.wait_for_start(2);
+    // Rank 0 stands still until rank 2 has its results and is gone, so it asks for them in vain.
+    signal(&ranks[0], "-STOP");
+    site.wait_for_line(2, "{\"footer\":");
+    ranks[2].kill().unwrap();
+    ranks[2].wait().unwrap();
+    signal(&ranks[0], "-CONT");
+    let ended = outputs(ranks);
+    let error = text(&ended[0].stderr);
+    assert_eq!(ended[0].status.code(), Some(3), "{error}");
+    assert!(error.contains("Gathering the results of 3 ranks"), "{error}");
+    assert!(error.contains("rank 2 is lost: nothing was heard of it for 8 s"), "{error}");
+    assert!(!error.contains("rank 1 is lost"), "{error}");
+    assert!(error.contains("ranks 2 of 3: 33.3 % of the load is missing (rank 2 ("), "{error}");
+    assert_eq!(ended[1].status.code(), Some(0), "{}", text(&ended[1].stderr));
+    let scored = json(&site.score(&[LOGS.as_slice(), &["--json"]].concat()));
+    assert_eq!(scored["score"]["requests"]["completed"], 60);
+    assert_eq!(scored["audit"]["ranks"]["present"], 3);
+}
+
+#[test]
 fn ctrl_c_at_one_rank_stops_all() {
     let site = Cluster::new();
     let ranks = site.ranks(3, 3000, &[]);
     site.wait_for_start(0);
     site.wait_for_start(1);
     pause(BEGUN);
-    let pid = ranks[1].id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    signal(&ranks[1], "-INT");
     let ended = outputs(ranks);
     let merged = json(&site.score(&["run.runlog.jsonl", "--json"]));
     let completed = merged["score"]["requests"]["completed"].as_u64().unwrap();

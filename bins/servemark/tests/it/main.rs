@@ -8,6 +8,7 @@ mod anatomy;
 mod cluster;
 mod command_lines;
 mod compare;
+mod coordinator_access;
 mod damaged;
 mod document;
 mod engines;

@@ -15,7 +15,7 @@ use crate::error::CliError;
 use crate::number::at_least;
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs, with_exit_codes,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs, with_online_notes,
 };
 use crate::python;
 use crate::until::{UntilArgs, UntilFlag};
@@ -212,7 +212,7 @@ impl AisbenchArgs {
 
     /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
-        let mut command = Self::command().after_help(with_exit_codes(NOTES)).bin_name(program);
+        let mut command = Self::command().after_help(with_online_notes(NOTES)).bin_name(program);
         command.build();
         command
     }

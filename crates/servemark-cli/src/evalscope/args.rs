@@ -30,7 +30,7 @@ pub(super) use self::turns::TurnsArgs;
 use crate::argparse::{Group, PeerFlags};
 use crate::own::{
     AskingArgs, JudgingArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, StoppingArgs, TelemetryArgs,
-    ThreadArgs, TrustArgs, with_exit_codes,
+    ThreadArgs, TrustArgs, with_online_notes,
 };
 use crate::until::{UntilArgs, UntilFlag};
 
@@ -123,7 +123,7 @@ impl EvalscopeArgs {
 
     /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
-        let mut command = Self::command().after_help(with_exit_codes(NOTES)).bin_name(program);
+        let mut command = Self::command().after_help(with_online_notes(NOTES)).bin_name(program);
         command.build();
         command
     }

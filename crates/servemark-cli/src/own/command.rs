@@ -12,6 +12,22 @@ pub(crate) fn notes(examples: &[&str], exit_codes: &str) -> String {
     format!("{title}:\n  {}\n\nExit codes: {exit_codes}", examples.join("\n  "))
 }
 
+/// Returns the end of the help of a command that measures a server: examples, how machines share its
+/// load, and its exit codes.
+pub(crate) fn online_notes(examples: &[&str], exit_codes: &str) -> String {
+    notes(examples, &format!("{exit_codes}\n\n{SHARED}"))
+}
+
+/// Returns a help text with how machines share the load of a command that measures a server, and
+/// with its exit codes, at its end.
+pub(crate) fn with_online_notes(notes: &str) -> String {
+    format!("{}\n\n{SHARED}", with_exit_codes(notes))
+}
+
+/// How several machines share the load of a command that measures a server.
+const SHARED: &str = "Several machines share the load with --coordinator nats://HOST:PORT --world N --rank R (servemark \
+     launch --help).";
+
 /// Returns a help text with the exit codes of a command that sends requests at its end.
 pub(crate) fn with_exit_codes(notes: &str) -> String {
     format!("{notes}\n\nExit codes: {RUN_EXIT_CODES}")

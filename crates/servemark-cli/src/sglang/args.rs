@@ -32,7 +32,7 @@ pub(super) use self::trace::{TraceArgs, replays};
 use crate::argparse::{Flag, Group, PeerFlags};
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs, with_exit_codes,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs, with_online_notes,
 };
 use crate::results_folder::ResultsArgs;
 use crate::sweep;
@@ -136,7 +136,7 @@ impl SglangArgs {
         program: &str,
         extend: impl FnOnce(Command) -> Command,
     ) -> Command {
-        let notes = with_exit_codes(&format!("{NOTES}\n\n{}", sweep::NOTES));
+        let notes = with_online_notes(&format!("{NOTES}\n\n{}", sweep::NOTES));
         let command = Self::command().after_help(notes);
         let mut command = extend(command).bin_name(program);
         command.build();

@@ -15,7 +15,7 @@ use crate::argparse::Limit::Needs;
 use crate::argparse::{Effects, Flag, Group, ParsedCommandLine, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::own::{JudgingArgs, OWN_TOLERANCE, with_exit_codes};
+use crate::own::{JudgingArgs, OWN_TOLERANCE, with_online_notes};
 use crate::parsed::Parsed;
 use crate::python;
 use crate::results_folder::{ResultsFolder, usual_folder};
@@ -81,7 +81,7 @@ fn extend(command: Command) -> Command {
     SweepArgs::augment_args(command)
         .name("bench-embedding")
         .about("Benchmark embeddings and rankings: SGLang's flags where they apply, and more")
-        .after_help(with_exit_codes(&format!("{EXAMPLES}\n\n{SEARCH_NOTES}")))
+        .after_help(with_online_notes(&format!("{EXAMPLES}\n\n{SEARCH_NOTES}")))
         .mut_args(hide)
         .mut_args(replace_help)
 }

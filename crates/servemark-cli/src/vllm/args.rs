@@ -29,7 +29,7 @@ pub(super) use self::timed_trace::TimedTraceArgs;
 use crate::argparse::{Group, PeerFlags};
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, with_exit_codes,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, with_online_notes,
 };
 use crate::sweep;
 
@@ -103,7 +103,7 @@ impl VllmArgs {
 
     /// Returns the command with all flags.
     pub(super) fn whole_command(program: &str) -> Command {
-        let notes = with_exit_codes(&format!("{NOTES}\n\n{}", sweep::NOTES));
+        let notes = with_online_notes(&format!("{NOTES}\n\n{}", sweep::NOTES));
         let mut command = Self::command().after_help(notes).bin_name(program);
         command.build();
         command

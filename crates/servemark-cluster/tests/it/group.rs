@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec};
 use servemark::client::TargetSpec;
-use servemark::core::{Sample, Session};
+use servemark::core::{RankMachine, Sample, Session};
 use servemark::datasets::{DatasetSpec, ProvidedDatasetSpec};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
@@ -94,7 +94,7 @@ impl Ranks {
         let spec = LeadSpec {
             name: "test".to_owned(),
             ranks: NonZeroUsize::new(self.world).unwrap(),
-            host: "host-0".to_owned(),
+            machine: machine(0),
             gather: self.gather,
             concurrency: self.concurrency,
             patience,
@@ -120,7 +120,7 @@ impl Ranks {
             name: "test".to_owned(),
             rank,
             ranks: NonZeroUsize::new(self.world).unwrap(),
-            host: format!("host-{rank}"),
+            machine: machine(rank),
             patience,
         };
         MemberGroup::join(coordinator, spec)
@@ -158,6 +158,10 @@ impl Ranks {
             runs
         })
     }
+}
+
+fn machine(rank: usize) -> RankMachine {
+    RankMachine { host: format!("host-{rank}"), cores: 2 + rank, open_files: Some(1 << 20) }
 }
 
 pub(crate) type Outcome = Result<Run, ExecuteError>;

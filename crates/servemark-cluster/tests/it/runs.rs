@@ -3,8 +3,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use servemark::core::{RequestRecord, RunLog, Stamp};
+use servemark::metrics::Precision;
 use servemark::mock::MockSpec;
-use servemark::plan::{BenchPlan, ServerSpec};
+use servemark::plan::{BenchPlan, ServerSpec, UntilSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
 use servemark::{ExitCode, Run, Scores};
@@ -48,6 +49,8 @@ fn any_number_of_ranks_sends_the_same_requests_at_the_same_times() {
         let members = &run.log.header().ranks.as_ref().unwrap().members;
         assert_eq!(members.iter().map(|member| member.recorded).sum::<usize>(), REQUESTS);
         assert!(members.iter().all(|member| member.lost.is_none()));
+        assert!(members.iter().all(|member| member.start_late_ns.is_some()));
+        assert!(members.iter().all(|member| member.machine.open_files == Some(1 << 20)));
         for (rank, runs) in (1..).zip(others) {
             let own = only(runs);
             assert!(own.log.measured().all(|record| record.index % count == rank));
@@ -169,12 +172,15 @@ fn what_the_ranks_cannot_share_is_refused_before_anything_is_sent() {
     (waves.in_waves, waves.max_concurrency) = (true, NonZeroUsize::new(6));
     let mut simulated = ranks.plan(9, LoadSpec::new(ArrivalSpec::Burst));
     simulated.server = ServerSpec::Simulated(MockSpec::default());
-    let plans = [ranks.plan(9, narrow), ranks.plan(9, waves), simulated];
+    let mut precise = ranks.plan(9, LoadSpec::new(ArrivalSpec::Burst));
+    precise.scoring.until = Some(UntilSpec::new(Precision::list("ttft:mean+-5%").unwrap()));
+    let plans = [ranks.plan(9, narrow), ranks.plan(9, waves), simulated, precise];
     let (runs, others) = ranks.execute(&plans);
     let messages: Vec<String> = runs.into_iter().map(|run| run.unwrap_err().to_string()).collect();
     assert!(messages[0].contains("use at most 2 ranks"), "{messages:?}");
     assert!(messages[1].contains("waves"), "{messages:?}");
     assert!(messages[2].contains("start mock-server and give its URL"), "{messages:?}");
+    assert!(messages[3].contains("`scoring.until` ends a run by the requests"), "{messages:?}");
     assert!(others.iter().all(Vec::is_empty));
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::{ClientCost, Footer, RankFacts, RankMember, RankStart, Ranks, RunLog};
+use super::{ClientCost, Footer, RankFacts, RankMachine, RankMember, RankStart, Ranks, RunLog};
 use crate::Stamp;
 
 /// Why logs cannot be merged.
@@ -81,14 +81,14 @@ impl RunLog {
         Ok(Self::new(header, records, footer).with_telemetry(telemetry))
     }
 
-    /// Sets why a rank was lost, and the name of its machine, in a merged log. A rank that is not
-    /// lost there stays as it is.
+    /// Sets why a rank was lost, and its machine, in a merged log. A rank that is not lost there
+    /// stays as it is.
     #[must_use]
-    pub fn with_reason_of_loss(mut self, rank: usize, host: &str, reason: &str) -> Self {
+    pub fn with_reason_of_loss(mut self, rank: usize, machine: &RankMachine, reason: &str) -> Self {
         let members = self.header.ranks.iter_mut().flat_map(|ranks| &mut ranks.members);
         for member in members.filter(|member| member.rank == rank && member.lost.is_some()) {
             member.lost = Some(reason.to_owned());
-            host.clone_into(&mut member.host);
+            member.machine.clone_from(machine);
         }
         self
     }
@@ -144,18 +144,29 @@ fn member(part: &RankPart) -> RankMember {
         (None, Some(_)) => Some("its log has no end".to_owned()),
         (None, None) => Some("its log ends before the start".to_owned()),
     };
-    RankMember {
-        rank: rank.rank,
+    let machine = RankMachine {
         host: rank.host.clone(),
         cores: log.header.host.cores,
+        open_files: rank.open_files,
+    };
+    RankMember {
+        rank: rank.rank,
+        machine,
         planned: log.header.facts.requests,
         recorded: log.measured().count(),
         clock_before: log.start.map(|start| start.clock),
         clock_after: log.footer().and_then(|footer| footer.rank_clock),
+        start_late_ns: start_late_ns(log),
         verdict: audit["verdict"].as_str().map(ToOwned::to_owned),
         reason: audit["reasons"][0]["reason"].as_str().map(ToOwned::to_owned),
         lost,
     }
+}
+
+/// Returns how late a rank sent its first request, in nanoseconds; `None` if it sent none.
+fn start_late_ns(log: &RunLog) -> Option<u64> {
+    let first = log.measured().min_by_key(|record| record.scheduled)?;
+    Some(first.sent?.as_nanos().saturating_sub(first.scheduled.as_nanos()))
 }
 
 /// Returns the number of cores of all machines together.
@@ -273,6 +284,7 @@ mod tests {
             rank,
             ranks,
             host: format!("host-{}", rank / 2),
+            open_files: Some(1024),
             whole: whole(),
         }));
         let last = mine.last().map_or(0, |index| 10 * *index as u64 + 40);
@@ -310,6 +322,9 @@ mod tests {
             let ranks_of_run = merged.header().ranks.as_ref().unwrap();
             assert_eq!((ranks_of_run.present(), ranks_of_run.members.len()), (ranks, ranks));
             assert_eq!(percent_missing(ranks_of_run), "0");
+            let first = &ranks_of_run.members[0];
+            let (cores, open_files) = (first.machine.cores, first.machine.open_files);
+            assert_eq!((cores, open_files, first.start_late_ns), (4, Some(1024), Some(1_000_000)));
         }
     }
 

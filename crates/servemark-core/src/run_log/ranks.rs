@@ -5,6 +5,21 @@ use serde::{Deserialize, Serialize};
 
 use super::RunFacts;
 
+/// The machine of one of several processes that share a run, as far as it limits what the process
+/// can carry.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+pub struct RankMachine {
+    /// Name of the machine; empty if it is not known.
+    pub host: String,
+    /// Number of cores that the process may use; 0 if it is not known.
+    pub cores: usize,
+    /// Largest number of files that the process may open; absent if it is not known or there is no
+    /// limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u64>,
+}
+
 /// The part of a run that one of several processes has.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RankFacts {
@@ -16,6 +31,9 @@ pub struct RankFacts {
     pub ranks: usize,
     /// Name of the machine.
     pub host: String,
+    /// Largest number of files that the process may open; absent if there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u64>,
     /// Facts of the whole run.
     pub whole: RunFacts,
 }
@@ -53,10 +71,9 @@ pub struct Ranks {
 pub struct RankMember {
     /// Zero-based rank.
     pub rank: usize,
-    /// Name of the machine; empty if it is not known.
-    pub host: String,
-    /// Number of cores that the process might use; 0 if it is not known.
-    pub cores: usize,
+    /// The machine of the process.
+    #[serde(flatten)]
+    pub machine: RankMachine,
     /// Number of requests of the plan that belong to the rank.
     pub planned: usize,
     /// Number of measured requests of the rank that the log has.
@@ -67,6 +84,9 @@ pub struct RankMember {
     /// The clock of rank 0 after the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_after: Option<RankClock>,
+    /// How late the rank sent its first request, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_late_ns: Option<u64>,
     /// The verdict of the rank's own audit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,

@@ -1,7 +1,7 @@
 //! Several processes that shared the run.
 
 use serde::Serialize;
-use servemark_core::{RankMember, RunLog};
+use servemark_core::{RankMachine, RankMember, RunLog};
 
 use super::format::percent;
 use super::verdict::Verdict;
@@ -54,7 +54,7 @@ impl RankAudit {
             present: ranks.present(),
             missing_share: ranks.missing_share(),
             lost: ranks.lost().map(lost).collect(),
-            worst: ranks.members.iter().filter_map(worst_of).max_by_key(|worst| worst.verdict),
+            worst: worst_of(&ranks.members),
             clock_bound_us: ranks.clock_bound_ns() as f64 / 1000.0,
         })
     }
@@ -78,20 +78,44 @@ impl RankAudit {
     }
 }
 
-fn worst_of(member: &RankMember) -> Option<WorstRank> {
+fn worst_of(members: &[RankMember]) -> Option<WorstRank> {
+    let verdicts = members.iter().filter_map(|member| Some((member, verdict_of(member)?)));
+    let (member, verdict) = verdicts.max_by_key(|(_, verdict)| *verdict)?;
+    let reasons = member.reason.clone().into_iter().chain(weakness(member, members));
+    Some(WorstRank {
+        rank: member.rank,
+        host: member.machine.host.clone(),
+        verdict,
+        reason: reasons.collect::<Vec<_>>().join("; "),
+    })
+}
+
+/// Returns the verdict of a rank's own audit, if it is not clean.
+fn verdict_of(member: &RankMember) -> Option<Verdict> {
     let named = member.verdict.as_deref()?;
     let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.name() == named)?;
-    (verdict > Verdict::Clean).then(|| WorstRank {
-        rank: member.rank,
-        host: member.host.clone(),
-        verdict,
-        reason: member.reason.clone().unwrap_or_default(),
+    (verdict > Verdict::Clean).then_some(verdict)
+}
+
+/// Returns what a rank has less of than others, in words: every rank has an equal share of the load.
+fn weakness(member: &RankMember, members: &[RankMember]) -> Option<String> {
+    let cores = member.machine.cores;
+    let most_cores = members.iter().map(|other| other.machine.cores).max()?;
+    if cores > 0 && cores < most_cores {
+        return Some(format!(
+            "it has {cores} cores for an equal share, and others have up to {most_cores}"
+        ));
+    }
+    let files = member.machine.open_files?;
+    let most_files = members.iter().filter_map(|other| other.machine.open_files).max()?;
+    (files < most_files).then(|| {
+        format!("it may open {files} files for an equal share, and others up to {most_files}")
     })
 }
 
 /// Returns how a rank is called.
 fn name(member: &RankMember) -> String {
-    let RankMember { rank, host, .. } = member;
+    let RankMember { rank, machine: RankMachine { host, .. }, .. } = member;
     if host.is_empty() { format!("rank {rank}") } else { format!("rank {rank} ({host})") }
 }
 
@@ -112,7 +136,7 @@ mod tests {
     fn member(rank: usize, verdict: &str, lost: Option<&str>) -> RankMember {
         RankMember {
             rank,
-            host: format!("host-{rank}"),
+            machine: RankMachine { host: format!("host-{rank}"), ..RankMachine::default() },
             planned: 25,
             recorded: if lost.is_some() { 5 } else { 25 },
             verdict: Some(verdict.to_owned()),
@@ -142,6 +166,11 @@ mod tests {
         let audit = Audit::of(&log(members));
         let reason = "rank 1 (host-1) did not carry its part: it was busy";
         assert_eq!(audit.load.reasons[0].reason, reason);
+        let mut members = vec![member(0, "clean", None), member(1, "client-limited", None)];
+        (members[0].machine.cores, members[1].machine.cores) = (8, 2);
+        let audit = Audit::of(&log(members));
+        let weak = format!("{reason}; it has 2 cores for an equal share, and others have up to 8");
+        assert_eq!(audit.load.reasons[0].reason, weak);
         assert_eq!(
             Audit::of(&log(vec![member(0, "clean", None)])).load.verdict,
             LoadVerdict::Carried

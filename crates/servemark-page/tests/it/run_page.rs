@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use servemark_core::{
-    Header, RequestRecord, RunFacts, RunLog, SeriesHead, SeriesKind, ServerTimes, Telemetry,
-    TelemetryLine, TelemetrySample, TelemetrySource,
+    Header, RankClock, RankMachine, RankMember, Ranks, RequestRecord, RunFacts, RunLog, SeriesHead,
+    SeriesKind, ServerTimes, Telemetry, TelemetryLine, TelemetrySample, TelemetrySource,
 };
 use servemark_metrics::{Audit, MetricPolicy, Metrics, Objective};
 use servemark_page::{RunPage, SeriesLayer, SeriesPanel};
@@ -46,6 +46,37 @@ fn a_page_is_the_same_bytes_for_the_same_log() {
     let text = page(&log);
     assert_eq!(text, page(&log));
     insta::assert_snapshot!(without_assets(&text));
+}
+
+#[test]
+fn a_run_of_several_ranks_has_a_table_of_them() {
+    let log = Synthetic { requests: 40, ..Synthetic::SMALL }.log();
+    let member = |rank: usize| RankMember {
+        rank,
+        machine: RankMachine {
+            host: format!("{HOSTILE}-{rank}"),
+            cores: 8,
+            open_files: Some(20_000),
+        },
+        planned: 20,
+        recorded: 20,
+        clock_before: Some(RankClock { offset_ns: -5_000_012_000, bound_ns: 15_000 }),
+        start_late_ns: Some(31_000),
+        verdict: Some(if rank == 1 { "suspect" } else { "clean" }.to_owned()),
+        ..RankMember::default()
+    };
+    let mut header = log.header().clone();
+    header.ranks = Some(Ranks { run: "run".to_owned(), members: vec![member(0), member(1)] });
+    let text = page(&RunLog::new(header, log.records().to_vec(), log.footer().cloned()));
+    let table = text.split_once("<caption>Each rank</caption>").unwrap().1;
+    let (_, row) = table.split_once("<th scope=\"row\">rank 1</th>").unwrap();
+    let row = row.split_once("</tr>").unwrap().0;
+    let cells = ["8", "20000", "20/20", "50.0 %", "-5.000012 s", "0.015 ms", "0.031 ms", "suspect"];
+    for cell in cells {
+        assert!(row.contains(&format!("<td>{cell}</td>")), "{cell}: {row}");
+    }
+    assert!(!row.contains("<script>"), "{row}");
+    assert!(text.contains(": suspect"), "the worst rank is named");
 }
 
 #[test]

@@ -44,8 +44,8 @@ pub(super) fn one_line(message: &str) -> String {
 
 const MESSAGE_WIDTH: usize = 84;
 
-/// The table's style: labels 18 columns wide, cells 9. In a narrower table the columns of a grid are
-/// as wide as their cells, and those that still do not fit stand in a second grid below.
+/// The table's style: labels 18 columns wide, cells at least 9. In a narrower table the columns of a
+/// grid are as wide as their cells, and those that still do not fit stand in a second grid below.
 pub(super) struct NativeStyle {
     /// Number of columns of a line.
     pub(super) columns: usize,
@@ -86,12 +86,14 @@ impl NativeStyle {
     /// Formats a grid, with the columns that do not fit in further grids below it.
     fn grid(&self, title: &str, heads: &[String], rows: &[GridRow<'_>]) -> String {
         let room = self.columns.saturating_sub(LABEL);
-        let is_wide = heads.len() * (CELL + 1) <= room;
-        let width = |place: usize| {
+        let needed = |place: usize| {
             let cells = rows.iter().filter_map(|(_, cells)| cells.get(place));
-            let needed = cells.chain(&heads[place..=place]).map(|cell| cell.chars().count());
-            if is_wide { CELL } else { needed.max().unwrap_or_default() }
+            let widths = cells.chain(&heads[place..=place]).map(|cell| cell.chars().count());
+            widths.max().unwrap_or_default()
         };
+        let needed: Vec<usize> = (0..heads.len()).map(needed).collect();
+        let is_wide = needed.iter().map(|width| width.max(&CELL) + 1).sum::<usize>() <= room;
+        let width = |place: usize| if is_wide { needed[place].max(CELL) } else { needed[place] };
         let mut text = format!("\n{title}");
         let mut first = 0;
         while first < heads.len() {

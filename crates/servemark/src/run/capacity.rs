@@ -186,10 +186,10 @@ pub(crate) fn whole(number: f64) -> String {
 }
 
 /// Share of the capacity above which a client's own delays grow quickly.
-const SHARE: f64 = 0.7;
+pub(crate) const SHARE: f64 = 0.7;
 
 /// Assumed output tokens per second of one stream.
-const USUAL_SPEED: f64 = 50.0;
+pub(crate) const USUAL_SPEED: f64 = 50.0;
 
 const ADVICE: &str = "Above 70 % the client's own delays get into what it reports. Lower the rate \
 or the concurrency, use more cores (`load.shards`), or share the load among several machines.";

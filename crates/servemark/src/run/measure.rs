@@ -27,7 +27,7 @@ pub(crate) async fn measure<S: System>(
     clock: RunClock,
     ranked: Option<&RankedRun>,
 ) -> Result<Run, ExecuteError> {
-    let stop = RunStop::of(plan, context, ranked.map(RankedRun::early));
+    let stop = RunStop::of(plan, context);
     let job = Job { plan, context, clock, prepared, stop: stop.signal(), ranked };
     let mut header = system.header(&job).await?;
     if let Some(ranked) = ranked {

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use servemark_core::{Header, LazyText, Prompt, RankFacts, Sample, Session, with_causes};
+use servemark_core::{
+    Header, LazyText, Prompt, RankFacts, RankMachine, Sample, Session, with_causes,
+};
 use servemark_plan::{BenchPlan, OutputSpec, ServerSpec};
 use servemark_runner::{
-    Share, SharedPlaces, StartBarrier, StartFuture, Stop, StopHandle, StopSignal, WarmupSpec,
+    Share, SharedPlaces, StartBarrier, StartFuture, Stop, StopSignal, WarmupSpec,
 };
 use servemark_schedule::Schedule;
 use sha2::{Digest, Sha256};
@@ -34,8 +36,6 @@ pub(crate) struct RankedRun {
     name: String,
     /// Plan of the whole run.
     plan: BenchPlan,
-    /// Ends this process's part when the figures of the run are known.
-    early: StopHandle,
     /// Places of the concurrency limit that the processes hand to each other, if they do.
     places: Option<Arc<SharedPlaces>>,
 }
@@ -50,13 +50,11 @@ pub(super) async fn run(
     check(plan, &place, group.shares_places())?;
     let places = plan.load.max_concurrency.filter(|_| group.shares_places());
     let places = places.map(|limit| Arc::new(SharedPlaces::of(place.share(), limit)));
-    let early = StopHandle::new();
     let begun = group.begin(RankRun {
         plan: plan.clone(),
         clock: clock.clock,
         live: Arc::clone(&context.live),
         stop: context.stop.clone(),
-        early: early.clone(),
         places: places.clone(),
     });
     let begun = begun.await;
@@ -65,7 +63,6 @@ pub(super) async fn run(
         name: begun.map_err(|error| ranks_failed(error, context))?,
         plan: plan.clone(),
         place,
-        early,
         places,
     };
     let own = own_plan(plan, &ranked.place);
@@ -115,6 +112,13 @@ fn check(plan: &BenchPlan, place: &RankPlace, shares_places: bool) -> Result<(),
                 .to_owned(),
         );
     }
+    if plan.scoring.until.is_some() && ranks.get() > 1 {
+        return refuse(
+            "`scoring.until` ends a run by the requests that one process has seen, and each of \
+             several ranks sees its own only: set the number of requests, or use one rank"
+                .to_owned(),
+        );
+    }
     match plan.load.max_concurrency {
         Some(limit) if limit < ranks => refuse(format!(
             "a concurrency limit of {limit} leaves some of {ranks} ranks without a place: use at \
@@ -151,8 +155,6 @@ fn own_plan(plan: &BenchPlan, place: &RankPlace) -> BenchPlan {
     control.counters = false;
     control.telemetry = None;
     control.cache_audit = None;
-    // Each rank sees only its own requests; rank 0 decides for all.
-    own.scoring.until = None;
     own
 }
 
@@ -181,11 +183,6 @@ impl RankedRun {
     /// Returns the places of the concurrency limit that the processes hand to each other.
     pub(crate) fn places(&self) -> Option<Arc<SharedPlaces>> {
         self.places.clone()
-    }
-
-    /// Returns the handle that ends this process's part when the figures of the run are known.
-    pub(crate) fn early(&self) -> &StopHandle {
-        &self.early
     }
 
     /// Checks that every rank has drawn the same load.
@@ -220,9 +217,10 @@ impl RankedRun {
         // A rank has no limit of its own if the ranks hand places to each other.
         let limit = whole.max_concurrency.filter(|_| self.places.is_none());
         facts.max_concurrency = limit.map(|limit| share.of(limit));
-        let RankPlace { rank, host, ranks } = self.place.clone();
+        let RankPlace { rank, ranks, machine } = self.place.clone();
         let (run, ranks) = (self.name.clone(), ranks.get());
-        header.rank = Some(Box::new(RankFacts { run, rank, ranks, host, whole }));
+        let RankMachine { host, open_files, .. } = machine;
+        header.rank = Some(Box::new(RankFacts { run, rank, ranks, host, open_files, whole }));
     }
 
     /// Returns what sets the start of this process's measurement.

@@ -67,14 +67,13 @@ pub(crate) struct RunStop {
 }
 
 impl RunStop {
-    /// Creates the stop signal for a run of this plan. `early` ends it early if the run is shared
-    /// with other processes. Must be called on the runtime of the run.
-    pub(crate) fn of(plan: &BenchPlan, context: &RunContext, early: Option<&StopHandle>) -> Self {
+    /// Creates the stop signal for a run of this plan. Must be called on the runtime of the run.
+    pub(crate) fn of(plan: &BenchPlan, context: &RunContext) -> Self {
         let users = context.stop.signal();
-        if plan.scoring.until.is_none() && early.is_none() {
+        if plan.scoring.until.is_none() {
             return Self { signal: users, own: None, relay: None };
         }
-        let own = early.cloned().unwrap_or_default();
+        let own = StopHandle::new();
         let relay = relay(users, own.clone());
         Self { signal: own.signal(), own: Some(own), relay: Some(relay) }
     }

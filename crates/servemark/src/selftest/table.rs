@@ -25,7 +25,7 @@ impl Selftest {
         let together = reading.pieces_per_read().map_or_else(unknown, |many| format!("{many:.2}"));
         let waited = machine.and_then(|machine| machine.shards.first()?.run_delay_share);
         let stolen = machine.and_then(|machine| machine.steal_share);
-        vec![
+        let mut rows = vec![
             ("machine", format!("{}, {}", self.host.system, self.sides())),
             ("open files, soft / hard / free", descriptors(&self.limits)),
             ("local ports to one address", limit(self.limits.ports)),
@@ -48,7 +48,16 @@ impl Selftest {
             ("  pieces per core and second", whole(self.flood.per_core_and_second())),
             ("a request for one token", cost(&self.requests)),
             ("  requests per core and second", whole(self.requests.per_core_and_second())),
-        ]
+            ("streams that this machine carries", self.capacity()),
+        ];
+        let limits = self.capacity.limits.iter();
+        rows.extend(limits.map(|limit| (limit.resource.name(), whole(limit.streams as f64))));
+        rows
+    }
+
+    fn capacity(&self) -> String {
+        let (streams, speed) = (self.capacity.streams as f64, self.capacity.tokens_per_s);
+        format!("{}, of {speed} tokens per second each; limited by", whole(streams))
     }
 
     fn sides(&self) -> String {

@@ -27,6 +27,9 @@ fn a_machine_is_tested_and_its_figures_are_kept() {
     );
     let document: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
     assert_eq!(document["accuracy"]["streams"], 4);
+    let capacity = &document["capacity"];
+    assert_eq!(capacity["streams"], capacity["limits"][0]["streams"]);
+    assert!(table.contains("streams that this machine carries"), "{table}");
     // The number of cores of the machine, not of the pinned client.
     let cores = std::thread::available_parallelism().unwrap().get();
     assert_eq!(document["host"]["cores"], cores);
