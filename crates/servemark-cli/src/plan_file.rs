@@ -98,7 +98,7 @@ pub(crate) fn plan_of(document: &Value) -> Result<BenchPlan, FaultyFile> {
     }
     BenchPlan::from_document(&document).map_err(|FaultyDocument { faults, rest }| FaultyFile {
         faults: faults.iter().map(fault_message).collect(),
-        rest: rest.map(|plan| *plan),
+        rest,
     })
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct FaultyFile {
     /// Its faults, a line each.
     pub(crate) faults: Vec<String>,
     /// The plan without the faulty keys, if the rest is one.
-    pub(crate) rest: Option<BenchPlan>,
+    pub(crate) rest: Option<Box<BenchPlan>>,
 }
 
 fn fault_message(fault: &DocumentFault) -> String {

@@ -145,7 +145,7 @@ fn plan(args: &RunFileArgs, mut document: Value, faults: &mut Vec<String>) -> Op
         Ok(plan) => plan,
         Err(found) => {
             faults.extend(found.faults);
-            found.rest?
+            *found.rest?
         }
     };
     if !args.slo.is_empty() {

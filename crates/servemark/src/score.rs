@@ -108,7 +108,7 @@ impl<'a> Scores<'a> {
         (is_asked && is_answered && !is_told).then(|| {
             let [sglang, vllm] = [Engine::Sglang, Engine::Vllm].map(Engine::way_to_its_times);
             let ways = sglang.into_iter().chain(vllm).collect::<Vec<_>>().join("; ");
-            format!("no answer has the server's own times, which --server-times asks for; {ways}")
+            format!("no answer has the server's own times, which `control.server_times` asks for; {ways}")
         })
     }
 

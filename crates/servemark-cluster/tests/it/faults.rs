@@ -108,7 +108,7 @@ const LOST_ENDS: usize = 10;
 
 impl Coordinator for DeafAtEnd {
     fn publish(&self, subject: String, payload: Bytes) -> CoordinatorFuture<'_, ()> {
-        let is_end = subject.ends_with(".all")
+        let is_end = subject.rsplit('.').next() == Some("all")
             && payload.windows(13).any(|bytes| bytes == b"\"closed\":true");
         if is_end && self.ends.fetch_add(1, Ordering::Relaxed) < LOST_ENDS {
             return Box::pin(async { Ok(()) });
