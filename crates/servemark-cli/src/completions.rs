@@ -1,15 +1,17 @@
-//! `servemark completions` and `servemark man`: completion scripts and the manual page.
+//! `servemark completions`: the scripts with which shells complete commands and flags.
+
+mod fish;
 
 use std::ffi::OsString;
 
 use clap::{Command, CommandFactory, Parser};
 use clap_complete::Shell;
 
-use crate::error::{CliError, UsageError};
+use crate::error::UsageError;
 use crate::own::{PLAIN_EXIT_CODES, notes, parse_command};
 use crate::{
-    ab, aisbench, compare, evalscope, explore, export, launch, rerun, run_file, schema, score,
-    selftest, sglang, vllm,
+    ab, aisbench, compare, evalscope, explore, export, launch, manual, rerun, run_file, schema,
+    score, selftest, sglang, vllm,
 };
 
 /// Print the script with which a shell completes the commands and flags
@@ -27,28 +29,18 @@ const EXAMPLES: [&str; 2] = [
     "servemark completions zsh > ~/.zfunc/_servemark",
 ];
 
-/// Print the manual page
-#[derive(Clone, Debug, Parser)]
-#[command(name = "man", max_term_width = 100,
-          after_help = notes(&["servemark man > servemark.1"], PLAIN_EXIT_CODES))]
-struct ManArgs {}
-
 /// Parses the arguments of `servemark completions` and returns the script.
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<String, UsageError> {
     let CompletionsArgs { shell } = parse_command("servemark completions", args)?;
+    // The program has `help COMMAND`; its commands with further ones below them have no `help`.
+    let mut program = whole().mut_subcommands(|below| below.disable_help_subcommand(true));
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut whole(), "servemark", &mut script);
-    Ok(String::from_utf8_lossy(&script).into_owned())
-}
-
-/// Parses the arguments of `servemark man` and returns the page.
-pub(crate) fn parse_man(args: impl Iterator<Item = OsString>) -> Result<String, UsageError> {
-    let ManArgs {} = parse_command("servemark man", args)?;
-    let mut page = Vec::new();
-    let result = clap_mangen::Man::new(whole()).render(&mut page);
-    result
-        .map_err(|error| UsageError::refused("servemark man", CliError::Peer(error.to_string())))?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
+    clap_complete::generate(shell, &mut program, "servemark", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if shell == Shell::Fish {
+        script.push_str(&fish::deep_commands(&program));
+    }
+    Ok(script)
 }
 
 /// Returns the program with its commands.
@@ -72,7 +64,7 @@ pub(crate) fn whole() -> Command {
         export::clap_command(),
         launch::clap_command(),
         evalscope.subcommand(evalscope::clap_command().name("perf")),
-        ManArgs::command(),
+        manual::clap_command(),
         ab::noise_command(),
         rerun::clap_command(),
         run_file::clap_command(),
@@ -104,14 +96,6 @@ mod tests {
             ] {
                 assert!(script.contains(word), "{shell}: {word}");
             }
-        }
-    }
-
-    #[test]
-    fn the_manual_page_has_the_commands() {
-        let page = parse_man(std::iter::empty()).unwrap();
-        for word in [".TH", "compare", "run", "max\\-streams"] {
-            assert!(page.contains(word), "{word}: {page}");
         }
     }
 

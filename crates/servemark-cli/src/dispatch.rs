@@ -22,6 +22,7 @@ use crate::evalscope::EvalscopeRuns;
 use crate::explore::{self, ExploreArgs};
 use crate::export::{self, ExportArgs};
 use crate::launch::{self, LaunchArgs};
+use crate::manual;
 use crate::offline::Offline;
 use crate::own::JudgingArgs;
 use crate::parsed::Parsed;
@@ -71,7 +72,7 @@ pub enum Invocation {
     Rerun(Box<Rerun>),
     /// A run that a file describes (`servemark run FILE`).
     Run(Box<FileRun>),
-    /// A text that is printed: a JSON Schema, a completion script or the manual page.
+    /// A text that is printed: a JSON Schema, a completion script or a manual page.
     Text(String),
     /// The figures of a finished run, from its run log (`servemark score`).
     Score(Box<ScoreArgs>),
@@ -172,7 +173,7 @@ pub fn parse(
         "export" => export::parse(args).map(Invocation::Export),
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
         "launch" => launch::parse(args).map(Invocation::Launch),
-        "man" => completions::parse_man(args).map(Invocation::Text),
+        "man" => manual::parse(args).map(Invocation::Text),
         "noise" => {
             let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
             Ok(Invocation::Noise(Box::new(runs)))
@@ -458,7 +459,8 @@ Results:
   compare BEFORE AFTER                print what changed between results
   export RUNLOG                       write a run in formats of other programs
   schema NAME                         print a JSON Schema
-  completions SHELL, man              print completions, or the manual page
+  completions SHELL                   print the completions of a shell
+  man [COMMAND]                       print a manual page
 
 Commands of other clients, with their command lines:
   python -m sglang.bench_serving      SGLang's serving benchmark, which is also

@@ -28,6 +28,7 @@ mod export;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod gates;
 mod launch;
+mod manual;
 #[cfg(test)]
 mod mirror;
 mod nearest;

@@ -8,6 +8,7 @@ mod plans;
 mod properties;
 mod published;
 mod refusals;
+mod shells;
 mod vllm;
 #[cfg(feature = "engine")]
 mod vllm_throughput;
