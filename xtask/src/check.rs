@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 
+use crate::licences;
 use crate::metadata::{Package, packages};
 use crate::tidy;
 
@@ -18,13 +19,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
     cargo(&["test", "--workspace", "--locked"])
 }
 
-/// Checks the licences and advisories of dependencies as `deny.toml` asks, if cargo-deny is
-/// installed.
+/// Checks the licences of dependencies as `deny.toml` asks and, if cargo-deny is installed, also
+/// their advisories and sources.
 pub(crate) fn deny() -> anyhow::Result<()> {
+    licences::check()?;
     let mut version = Command::new(env!("CARGO"));
     version.args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
     if !version.status().is_ok_and(|status| status.success()) {
-        announce("cargo deny is not installed: licences and advisories are not checked");
+        announce("+ cargo deny is not installed: advisories are not checked");
         return Ok(());
     }
     cargo(&["deny", "check"])
@@ -53,7 +55,7 @@ fn lines(package: &Package) -> Vec<Vec<String>> {
 /// Runs Cargo; documentation that it builds must be without warnings.
 pub(crate) fn cargo(args: &[&str]) -> anyhow::Result<()> {
     let line = format!("cargo {}", args.join(" "));
-    announce(&line);
+    announce(&format!("+ {line}"));
     let mut command = Command::new(env!("CARGO"));
     command.args(args).env("RUSTDOCFLAGS", "-D warnings");
     let status = command.status().with_context(|| line.clone())?;
@@ -61,9 +63,10 @@ pub(crate) fn cargo(args: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints a line about what is done.
 #[expect(clippy::print_stderr, reason = "a chore tells its user what it does")]
 fn announce(line: &str) {
-    eprintln!("+ {line}");
+    eprintln!("{line}");
 }
 
 #[cfg(test)]

@@ -1,9 +1,5 @@
-//! Development tasks. `cargo xtask check` runs everything that a change must pass; `cargo xtask
-//! tidy`, `features` and `deny` run parts of it; `cargo xtask commits` checks the subjects of
-//! commits; `cargo xtask conformance` runs every core backend against a real engine; `cargo xtask
-//! command-lines` compares our program with the peers' clients on drawn command lines; `cargo xtask
-//! doc-sample` draws doc comments for a review; `cargo xtask package` packs the crates and checks the
-//! packages.
+//! Development tasks: `cargo xtask NAME`. [`COMMANDS`] has the names; `CONTRIBUTING.md` says what each
+//! does.
 
 use std::process::ExitCode;
 
@@ -12,28 +8,34 @@ mod command_lines;
 mod commits;
 mod conformance;
 mod doc_sample;
+mod licences;
 mod metadata;
 mod package;
 mod tidy;
+mod toml_file;
+
+/// A task, given the words after its name.
+type Task = fn(&[&str]) -> anyhow::Result<()>;
+
+/// Each task with its name.
+const COMMANDS: &[(&str, Task)] = &[
+    ("check", |_| check::run()),
+    ("command-lines", command_lines::run),
+    ("commits", commits::run),
+    ("conformance", conformance::run),
+    ("deny", |_| check::deny()),
+    ("doc-sample", doc_sample::run),
+    ("features", |_| check::features()),
+    ("package", |_| package::run()),
+    ("tidy", |_| tidy::run()),
+];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let done = match words.as_slice() {
-        ["check"] => check::run(),
-        ["command-lines", rest @ ..] => command_lines::run(rest),
-        ["commits", rest @ ..] => commits::run(rest),
-        ["conformance", rest @ ..] => conformance::run(rest),
-        ["deny"] => check::deny(),
-        ["doc-sample", rest @ ..] => doc_sample::run(rest),
-        ["features"] => check::features(),
-        ["package"] => package::run(),
-        ["tidy"] => tidy::run(),
-        _ => Err(anyhow::anyhow!(
-            "usage: cargo xtask check | command-lines | commits | conformance | deny | doc-sample | \
-             features | package | tidy"
-        )),
-    };
+    let (name, words) = words.split_first().unwrap_or((&"", &[]));
+    let task = COMMANDS.iter().find(|(known, _)| known == name);
+    let done = task.map_or_else(|| Err(usage()), |(_, task)| task(words));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -41,6 +43,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn usage() -> anyhow::Error {
+    let names: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+    anyhow::anyhow!("usage: cargo xtask {}", names.join(" | "))
 }
 
 #[expect(clippy::print_stderr, reason = "a chore tells its user what is wrong")]

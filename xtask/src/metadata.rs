@@ -39,9 +39,26 @@ pub(crate) fn target_folder() -> anyhow::Result<PathBuf> {
     Ok(folder.context("cargo metadata has no target folder")?.into())
 }
 
+/// Returns the folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Returns all packages that the workspace is built from on a target, third-party ones included,
+/// and which of them each needs, with all features.
+pub(crate) fn graph(target: &str) -> anyhow::Result<Value> {
+    // Not `--offline`: on a new machine the packages are not there yet.
+    metadata_with(&["--locked", "--all-features", "--filter-platform", target])
+}
+
 fn metadata() -> anyhow::Result<Value> {
+    metadata_with(&["--no-deps", "--offline"])
+}
+
+fn metadata_with(args: &[&str]) -> anyhow::Result<Value> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .args(["metadata", "--format-version", "1"])
+        .args(args)
         .output()
         .context("cannot run cargo metadata")?;
     if !output.status.success() {
@@ -67,6 +84,14 @@ fn parse(package: &Value) -> Option<Package> {
         test_needs: named(|kind| kind == "dev"),
         features: features.keys().filter(|feature| *feature != "default").cloned().collect(),
     })
+}
+
+/// Returns the target triple of this machine.
+pub(crate) fn host() -> anyhow::Result<String> {
+    let output = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc does not say for which machine it is")?.to_owned())
 }
 
 /// Returns all Rust files below a folder, without build results.

@@ -124,7 +124,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "servemark-terminal",
         ],
     ),
-    ("toml", &["servemark-cli"]),
+    ("toml", &["servemark-cli", "xtask"]),
     ("unicode-width", &["servemark-report"]),
     ("yaml-rust2", &["servemark-cli"]),
 ];
