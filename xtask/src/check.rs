@@ -65,7 +65,7 @@ pub(crate) fn cargo(args: &[&str]) -> anyhow::Result<()> {
 
 /// Prints a line about what is done.
 #[expect(clippy::print_stderr, reason = "a chore tells its user what it does")]
-fn announce(line: &str) {
+pub(crate) fn announce(line: &str) {
     eprintln!("{line}");
 }
 

@@ -7,6 +7,7 @@ mod check;
 mod command_lines;
 mod commits;
 mod conformance;
+mod dist;
 mod doc_sample;
 mod licences;
 mod metadata;
@@ -24,6 +25,7 @@ const COMMANDS: &[(&str, Task)] = &[
     ("commits", commits::run),
     ("conformance", conformance::run),
     ("deny", |_| check::deny()),
+    ("dist", dist::run),
     ("doc-sample", doc_sample::run),
     ("features", |_| check::features()),
     ("package", |_| package::run()),
