@@ -187,10 +187,7 @@ fn build(options: &Options, package: &str, target: &str) -> anyhow::Result<PathB
     if options.linking == Linking::Static {
         // For the target alone: build scripts and procedural macros must stay dynamic.
         let variable = target.to_uppercase().replace('-', "_");
-        cargo.env(
-            format!("CARGO_TARGET_{variable}_RUSTFLAGS"),
-            "-C target-feature=+crt-static -C relocation-model=static",
-        );
+        cargo.env(format!("CARGO_TARGET_{variable}_RUSTFLAGS"), "-C target-feature=+crt-static");
     }
     announce(&format!("+ {cargo:?}"));
     ensure!(cargo.status().context("cannot run cargo")?.success(), "the build failed");

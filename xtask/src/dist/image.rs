@@ -79,8 +79,8 @@ fn try_program(tar: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let bench = ["bench-serving", "--simulate", "--num-prompts", "16", "--request-rate", "64"];
-    let bench =
-        [&[&*user, &root, &program], &bench[..], &["--output-file", "/tmp/a.jsonl"]].concat();
+    let bench = [&[&*user, &root, &program], &bench[..], &["--output-file", "/work/results.jsonl"]]
+        .concat();
     ensure!(run("chroot", &bench)?, "a benchmark fails in the root file system");
     Ok(())
 }
