@@ -12,6 +12,7 @@ mod doc_sample;
 mod licences;
 mod metadata;
 mod package;
+mod site;
 mod tidy;
 mod toml_file;
 
@@ -29,6 +30,7 @@ const COMMANDS: &[(&str, Task)] = &[
     ("doc-sample", doc_sample::run),
     ("features", |_| check::features()),
     ("package", |_| package::run()),
+    ("site", |_| site::run()),
     ("tidy", |_| tidy::run()),
 ];
 
