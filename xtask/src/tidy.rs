@@ -15,6 +15,7 @@ use anyhow::{Context, ensure};
 
 mod architecture;
 mod dependencies;
+mod documents;
 mod flags;
 mod modules;
 mod packaging;
@@ -163,6 +164,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     faults.extend(architecture::layer_faults(&document, LAYERS));
     faults.extend(modules::faults(&document, sources));
     faults.extend(document_word_faults()?);
+    faults.extend(documents::faults(&packages)?);
     faults.extend(spelling::faults()?);
     faults.extend(unknown_names(&packages));
     faults.extend(needless_faults()?);
