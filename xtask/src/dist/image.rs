@@ -78,9 +78,19 @@ fn try_program(tar: &Path) -> anyhow::Result<()> {
         announce("the program was not run in its root file system: only root may change the root");
         return Ok(());
     }
+    // A container has these devices from its runtime; a program with the GNU C library reads them.
+    std::fs::create_dir_all(format!("{root}/dev"))?;
+    for (name, minor) in [("random", "8"), ("urandom", "9")] {
+        let device = format!("{root}/dev/{name}");
+        ensure!(run("mknod", &["-m", "666", &device, "c", "1", minor])?, "mknod failed");
+    }
     let bench = ["bench-serving", "--simulate", "--num-prompts", "16", "--request-rate", "64"];
-    let bench = [&[&*user, &root, &program], &bench[..], &["--output-file", "/work/results.jsonl"]]
-        .concat();
+    let bench = [
+        &[&*user, &root, &program],
+        &bench[..],
+        &["--run-log", "/work/results.runlog.jsonl", "--output-file", "/work/results.jsonl"],
+    ]
+    .concat();
     ensure!(run("chroot", &bench)?, "a benchmark fails in the root file system");
     Ok(())
 }
