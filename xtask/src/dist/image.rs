@@ -15,7 +15,7 @@ use crate::metadata::{host, root};
 const USER: u32 = 65532;
 
 /// Maximum size of the root file system of a release, in bytes.
-const LARGEST: usize = 30_000_000;
+const LARGEST: usize = 46_000_000;
 
 /// Files that systems keep the certificates of authorities in.
 const CERTIFICATES: [&str; 3] =
@@ -28,11 +28,7 @@ pub(super) fn write(release: &Release, third_party: &str, folder: &Path) -> anyh
     let certificates = certificates.context("no certificates: install ca-certificates")?;
     let tree = file_system(release, third_party, certificates);
     let tar = tree.tar(release.date)?;
-    ensure!(
-        tar.len() <= LARGEST || release.program.len() > super::LARGEST_PROGRAM,
-        "the image has {} bytes, more than {LARGEST}",
-        tar.len()
-    );
+    ensure!(tar.len() <= LARGEST, "the image has {} bytes, more than {LARGEST}", tar.len());
     let name = format!("rootfs-{}.tar", release.architecture()?);
     write_file(folder, &name, &tar)?;
     let containerfile = std::fs::read(root().join("packaging/Containerfile"))?;

@@ -70,7 +70,7 @@ fn a_file_of_another_layout_is_told_before_the_server_is_waited_for() {
         [&server[..], &data, &["--ready-check-timeout-sec", "3600"]].concat()
     };
     for dataset in ["sharegpt", "random"] {
-        refuses(&folder, &ask(dataset), 2, &["lines.jsonl:1", "--dataset-name custom"]);
+        refuses(&folder, &ask(dataset), 2, &["lines.jsonl:1", "the data set custom"]);
     }
 }
 
