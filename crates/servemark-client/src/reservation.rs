@@ -227,7 +227,7 @@ mod tests {
         let error = large.hold(1 << 20).unwrap_err();
         assert_eq!(error.kind, ErrorKind::AnswerTooLarge);
         assert!(error.message.contains("1048576 bytes together"), "{error}");
-        assert!(error.message.contains("--max-answers-bytes"), "{error}");
+        assert!(error.message.contains("`server.at.answers.together`"), "{error}");
         drop(large);
         small.hold(1 << 20).unwrap();
     }

@@ -250,7 +250,7 @@ fn a_file_of_lines_in_place_of_an_array_is_told_with_the_data_set_that_reads_it(
     let line = ["bench-serving", "--simulate", "--dataset-name", "sharegpt", "--dataset-path"];
     let run = servemark(&folder, &[&line[..], &["lines.jsonl"]].concat());
     let news = text(&run.stderr);
-    assert!(news.contains("--dataset-name custom"), "{news}");
+    assert!(news.contains("the data set custom"), "{news}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn a_turn_must_have_a_token_of_its_own() {
     let mut context = DrawContext::new(&ByteTokenizer, &mut random, &NoProgress);
     let spec = DatasetSpec::Vllm(VllmSpec::new(VllmData::Conversations(spec)));
     let error = spec.draw(1, &mut context).unwrap_err().to_string();
-    assert!(error.contains("--per-turn-input-len"), "{error}");
+    assert!(error.contains("`workload.dataset.source.random.later_tokens`"), "{error}");
 }
 
 #[test]

@@ -113,10 +113,10 @@ mod tests {
           worst             rank 1 (host-1): client-limited: it was busy
 
         Each rank
-                              host cores files requests  share       clock    bound     late          audit
-          rank 0            host-0     8 20000    50/50 33.3 %           -        -        -              -
-          rank 1            host-1     8 20000    50/50 33.3 % -5.000012 s 0.015 ms 0.031 ms client-limited
-          rank 2            host-2     8 20000     7/50 33.3 %           -        -        -           lost
+                             host cores files requests  share       clock    bound     late          audit
+          rank 0           host-0     8 20000    50/50 33.3 %           -        -        -              -
+          rank 1           host-1     8 20000    50/50 33.3 % -5.000012 s 0.015 ms 0.031 ms client-limited
+          rank 2           host-2     8 20000     7/50 33.3 %           -        -        -           lost
           clock: rank 0's less the rank's own at the start, right to within the bound; late: from when the
           rank's first request was due until it was sent
         ");

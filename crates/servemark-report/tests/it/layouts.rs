@@ -297,11 +297,11 @@ fn our_table_of_a_finished_run() {
 
     Against the bundled simulator's own log (ms)
                        reported    truth difference
-      mean TTFT          20.132   20.000   +0.132
-      p99 TTFT           20.162   20.000   +0.162
-      max TTFT           20.163   20.000   +0.163
-      p99 ITL             5.000    5.000   +0.000
-      max ITL             5.000    5.000   +0.000
+      mean TTFT          20.132   20.000     +0.132
+      p99 TTFT           20.162   20.000     +0.162
+      max TTFT           20.163   20.000     +0.163
+      p99 ITL             5.000    5.000     +0.000
+      max ITL             5.000    5.000     +0.000
       10 requests compared, 2 without truth, 0 with another number of pieces
     "#);
 }

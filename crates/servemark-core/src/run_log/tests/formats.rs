@@ -1,6 +1,7 @@
 //! The specification of a run log in `docs/formats.md`, and the readers in other languages beside it.
 
 use std::io::Write;
+use std::iter;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,11 +12,14 @@ use crate::{DeltaKind, ErrorKind, RequestError};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Returns the names of the public fields that a source declares.
+/// Returns the names of the public fields that a source declares, but for those whose own fields are
+/// written in their place.
 fn fields(source: &str) -> impl Iterator<Item = &str> {
-    source.lines().filter_map(|line| {
+    let before = iter::once("").chain(source.lines());
+    before.zip(source.lines()).filter_map(|(before, line)| {
         let (name, _) = line.strip_prefix("    pub ")?.split_once(": ")?;
-        name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_').then_some(name)
+        let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        (is_name && before.trim() != "#[serde(flatten)]").then_some(name)
     })
 }
 
