@@ -255,17 +255,20 @@ impl Lead {
                 self.publish().await;
             }
         };
-        let answer = async { tokio::join!(answer_clock, handle_requests) };
+        let answer = async {
+            tokio::join!(answer_clock, handle_requests);
+            std::future::pending::<()>().await;
+        };
         tokio::pin!(answer);
         tokio::select! {
             biased;
             _ = &mut end => {}
             () = publish => {}
-            _ = &mut answer => {}
+            () = &mut answer => {}
         }
         tokio::select! {
             () = self.announce_end() => {}
-            _ = &mut answer => {}
+            () = &mut answer => {}
         }
     }
 
