@@ -52,7 +52,7 @@ impl BenchPlan {
     /// that are missing because of them are no faults of their own.
     pub fn from_document(document: &Value) -> Result<Self, FaultyDocument> {
         let mut document = document.clone();
-        let mut faults = Vec::new();
+        let (mut faults, mut removed) = (Vec::new(), Vec::<KeyPath>::new());
         loop {
             let reason = match read(&document) {
                 Ok(plan) => {
@@ -71,17 +71,22 @@ impl BenchPlan {
                 continue;
             }
             let is_missing = quoted_after(MISSING, &reason).is_some();
-            let has_wrong = faults.iter().any(|fault| matches!(fault, DocumentFault::Value { .. }));
-            if is_missing && has_wrong {
-                return Err(FaultyDocument { faults, rest: None });
-            }
             let place = place_of(&document, &reason);
-            let path = place.as_ref().map(KeyPath::to_string).unwrap_or_default();
-            faults.push(DocumentFault::Value { path, reason });
-            match place.filter(|_| !is_missing) {
-                Some(place) => place.remove(&mut document),
-                None => return Err(FaultyDocument { faults, rest: None }),
+            // A value that was removed is missing where it was, and what is empty now has no form.
+            let is_caused = match &place {
+                Some(place) => removed.iter().any(|gone| gone.is_in(place)),
+                None => is_missing && !removed.is_empty(),
+            };
+            if !is_caused {
+                let path = place.as_ref().map(KeyPath::to_string).unwrap_or_default();
+                faults.push(DocumentFault::Value { path, reason });
             }
+            let is_removed = |place: &KeyPath| !place.is_whole() && (is_caused || !is_missing);
+            let Some(place) = place.filter(is_removed) else {
+                return Err(FaultyDocument { faults, rest: None });
+            };
+            place.remove(&mut document);
+            removed.push(place);
         }
     }
 }

@@ -74,6 +74,11 @@ impl KeyPath {
         self.0.starts_with(&outer.0)
     }
 
+    /// Returns whether the path leads to the whole document.
+    pub(super) fn is_whole(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the keys and the positions in lists.
     pub(super) fn steps(&self) -> &[PathStep] {
         &self.0

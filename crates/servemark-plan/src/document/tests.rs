@@ -120,16 +120,20 @@ fn all_unknown_keys_are_told_together() {
     assert_eq!(paths, ["output.run_logg", "load.concurrency", "load.lsats"]);
 }
 
+fn paths(faults: &[DocumentFault]) -> Vec<&str> {
+    let paths = faults.iter().map(|fault| match fault {
+        DocumentFault::UnknownKey { path, .. } | DocumentFault::Value { path, .. } => path.as_str(),
+    });
+    paths.collect()
+}
+
 #[test]
 fn all_wrong_values_are_told_together() {
     let mut document = shortest();
     document["load"] = json!({"max_concurrency": "many", "lasts": [], "lsats": 1});
     document["workload"]["requests"] = json!("all");
     let FaultyDocument { faults, rest } = BenchPlan::from_document(&document).unwrap_err();
-    let paths = faults.iter().map(|fault| match fault {
-        DocumentFault::UnknownKey { path, .. } | DocumentFault::Value { path, .. } => path.as_str(),
-    });
-    let mut paths: Vec<&str> = paths.collect();
+    let mut paths = paths(&faults);
     paths.sort_unstable();
     assert_eq!(paths, ["load.lasts", "load.lsats", "load.max_concurrency", "workload.requests"]);
     assert_eq!(rest.as_deref(), BenchPlan::from_document(&shortest()).as_ref().ok());
@@ -139,10 +143,18 @@ fn all_wrong_values_are_told_together() {
 fn what_a_wrong_value_leaves_missing_is_no_fault_of_its_own() {
     let mut document = shortest();
     document["server"]["at"]["base_url"] = json!(7);
-    document["load"] = json!({"lasts": []});
     let FaultyDocument { faults, rest } = BenchPlan::from_document(&document).unwrap_err();
     let [DocumentFault::Value { path, .. }] = faults.as_slice() else { panic!("{faults:?}") };
     assert_eq!((path.as_str(), rest), ("server.at.base_url", None));
+    // What may be left out is, so that the rest is known.
+    let mut document = shortest();
+    document["scoring"] = json!({"slo": {"objectives": ["none"]}});
+    let FaultyDocument { faults, rest } = BenchPlan::from_document(&document).unwrap_err();
+    assert_eq!(paths(&faults), ["scoring.slo.objectives"]);
+    assert_eq!(rest.as_deref(), BenchPlan::from_document(&shortest()).as_ref().ok());
+    document["scoring"] = json!({"slos": [{"metric": 3, "limit_ms": 5.0}]});
+    let faults = BenchPlan::from_document(&document).unwrap_err().faults;
+    assert_eq!(paths(&faults), ["scoring.slos[0].metric"]);
 }
 
 #[test]
