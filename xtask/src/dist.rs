@@ -139,8 +139,7 @@ impl Release {
         write(&folder, &format!("{name}.cdx.json"), sbom.as_bytes())?;
 
         let mut tree = Tree::default();
-        let extension = if self.target.contains("windows") { ".exe" } else { "" };
-        tree.add_program(format!("{name}/{PROGRAM}{extension}"), self.program.clone());
+        tree.add_program(format!("{name}/{}", program_file(&self.target)), self.program.clone());
         for document in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
             tree.add_file(format!("{name}/{document}"), std::fs::read(root().join(document))?);
         }
@@ -193,8 +192,13 @@ fn build(options: &Options, package: &str, target: &str) -> anyhow::Result<PathB
     announce(&format!("+ {cargo:?}"));
     ensure!(cargo.status().context("cannot run cargo")?.success(), "the build failed");
     let folder = folder.join(if options.profile == "dev" { "debug" } else { &options.profile });
+    Ok(folder.join(program_file(target)))
+}
+
+/// Returns the name of the program's file on a target.
+fn program_file(target: &str) -> String {
     let extension = if target.contains("windows") { ".exe" } else { "" };
-    Ok(folder.join(format!("{PROGRAM}{extension}")))
+    format!("{PROGRAM}{extension}")
 }
 
 /// Returns when the commit was made, in seconds from 1970; 0 outside of a git repository.

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use servemark_rng::PythonRandom;
 
-use crate::metadata::{Package, packages, rust_files};
+use crate::metadata::{Package, packages, root, rust_files};
 
 /// Number of doc comments drawn from each package.
 const DRAWN_PER_PACKAGE: usize = 10;
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         ["--seed", seed] => seed.parse().context("--seed takes a number")?,
         _ => bail!("doc-sample takes --seed N only"),
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let root = root().canonicalize()?;
     let mut random = PythonRandom::seeded(seed);
     for package in packages()? {
         print_package(&package, &root, &mut random)?;

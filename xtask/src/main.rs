@@ -10,6 +10,7 @@ mod conformance;
 mod dist;
 mod doc_sample;
 mod licences;
+mod markdown;
 mod metadata;
 mod package;
 mod site;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use serde_json::Value;
 
 /// A package of the workspace.
@@ -56,15 +56,18 @@ fn metadata() -> anyhow::Result<Value> {
 }
 
 fn metadata_with(args: &[&str]) -> anyhow::Result<Value> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1"])
-        .args(args)
-        .output()
-        .context("cannot run cargo metadata")?;
-    if !output.status.success() {
-        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
+    let output = cargo_output(&[&["metadata", "--format-version", "1"], args].concat())?;
+    Ok(serde_json::from_str(&output)?)
+}
+
+/// Runs Cargo and returns what it prints.
+pub(crate) fn cargo_output(args: &[&str]) -> anyhow::Result<String> {
+    let line = format!("cargo {}", args.join(" "));
+    let output = Command::new(env!("CARGO")).args(args).output();
+    let output = output.with_context(|| format!("cannot run {line}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{line} failed: {errors}");
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn parse(package: &Value) -> Option<Package> {

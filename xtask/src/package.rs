@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 use crate::check::cargo;
-use crate::metadata::{Package, packages, target_folder};
+use crate::metadata::{Package, packages, root, target_folder};
 
 /// Packs the crates, unpacks them into a workspace of their own below the target folder, and
 /// compiles them there. Third-party crates are compiled once for both workspaces.
@@ -28,7 +28,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     for package in &packages {
         unpack(&packed.join(format!("{}.crate", package.file_stem())), &unpacked)?;
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     std::fs::copy(root.join("Cargo.lock"), unpacked.join("Cargo.lock"))?;
     let manifest = manifest(&packages, &std::fs::read_to_string(root.join("Cargo.toml"))?);
     let path = unpacked.join("Cargo.toml");

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, ensure};
 
 use crate::check::announce;
+use crate::markdown;
 use crate::metadata::{root, target_folder};
 
 /// Builds the site below the target folder.
@@ -70,15 +71,12 @@ fn page_folder(name: &Path) -> PathBuf {
 /// `folder` to it.
 fn with_links(text: &str, folder: &Path, is_page: &dyn Fn(&Path) -> bool) -> String {
     let up = "../".repeat(folder.components().count().saturating_sub(1));
-    let mut in_block = false;
     let mut linked = String::new();
-    for line in text.split_inclusive('\n') {
-        let is_fence = line.trim_start().starts_with("```");
-        in_block ^= is_fence;
+    for (line, is_code) in markdown::with_code(text.split_inclusive('\n')) {
         // An even part of a line is outside of backticks, an odd one inside. A span that goes on in
         // the next line names no page.
         let parts: Vec<&str> = line.split('`').collect();
-        if in_block || is_fence || parts.len().is_multiple_of(2) {
+        if is_code || parts.len().is_multiple_of(2) {
             linked.push_str(line);
             continue;
         }

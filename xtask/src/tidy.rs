@@ -7,11 +7,10 @@
 //! alone.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use crate::metadata::{self, Package, packages};
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 
 mod architecture;
 mod dependencies;
@@ -159,8 +158,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     faults.extend(words::repeated(sources.clone()));
     faults.extend(flags::faults(sources.clone()));
     faults.extend(architecture::faults(&packages, sources.clone())?);
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/architecture.md");
-    let document = std::fs::read_to_string(document)?;
+    let document = std::fs::read_to_string(metadata::root().join("docs/architecture.md"))?;
     faults.extend(architecture::layer_faults(&document, LAYERS));
     faults.extend(modules::faults(&document, sources));
     faults.extend(document_word_faults()?);
@@ -263,11 +261,7 @@ fn needless_faults() -> anyhow::Result<Vec<String>> {
         for program in *programs {
             // Not `--offline`: on a new machine the packages of the programs are not there yet.
             let args = ["tree", "--locked", "--edges", "normal", "--prefix", "none", "-p", program];
-            let output = Command::new(env!("CARGO")).args(args).output();
-            let output = output.context("cannot run cargo tree")?;
-            let errors = String::from_utf8_lossy(&output.stderr);
-            ensure!(output.status.success(), "cargo tree -p {program} failed: {errors}");
-            let tree = String::from_utf8_lossy(&output.stdout);
+            let tree = metadata::cargo_output(&args)?;
             if tree.lines().any(|line| line.split(' ').next() == Some(guest)) {
                 faults.push(format!("{program} is built with {guest}, which it does not need"));
             }

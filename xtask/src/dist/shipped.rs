@@ -1,13 +1,12 @@
 //! The crates whose code is in the program, as Cargo resolves them for a target.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::PROGRAM;
-use crate::metadata::{graph, packages, root};
+use crate::metadata::{cargo_output, graph, packages, root};
 use crate::toml_file;
 
 /// The program and the crates in it.
@@ -63,16 +62,9 @@ impl Shipped {
 /// metadata has the features that any package of the workspace enables, `cargo tree` only those
 /// that the program enables.
 fn tree(package: &str, target: &str) -> anyhow::Result<String> {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["tree", "--locked", "-p", package, "--target", target, "--prefix", "none"]);
-    cargo.args(["--edges", "normal,no-proc-macro", "--format", "{p}"]);
-    let output = cargo.output().context("cannot run cargo tree")?;
-    ensure!(
-        output.status.success(),
-        "cargo tree failed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(String::from_utf8(output.stdout)?)
+    let program = ["tree", "--locked", "-p", package, "--target", target, "--prefix", "none"];
+    let form = ["--edges", "normal,no-proc-macro", "--format", "{p}"];
+    cargo_output(&[&program[..], &form].concat())
 }
 
 /// Returns the name and the version of a line of `cargo tree`: `serde v1.0.0 (…)`.

@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::metadata::{Package, files};
+use crate::markdown;
+use crate::metadata::{Package, files, root};
 
 /// The documents whose names must exist.
 const DOCUMENTS: &[&str] = &["docs/architecture.md", "docs/internals.md"];
@@ -25,7 +26,7 @@ pub(super) fn faults<'a>(
     packages: &[Package],
     sources: impl IntoIterator<Item = (&'a Path, &'a str)>,
 ) -> anyhow::Result<Vec<String>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let workspace = Workspace::read(&root, packages, sources)?;
     let mut found = Vec::new();
     for document in DOCUMENTS {
@@ -192,11 +193,8 @@ fn defined_name(line: &str) -> Option<&str> {
 
 /// Returns the code spans of a document outside of its code blocks, each with its one-based line.
 fn code_spans(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut in_block = false;
-    (1..).zip(text.lines()).flat_map(move |(number, line)| {
-        let is_fence = line.trim_start().starts_with("```");
-        in_block ^= is_fence;
-        let line = if in_block || is_fence { "" } else { line };
+    (1..).zip(markdown::with_code(text.lines())).flat_map(|(number, (line, is_code))| {
+        let line = if is_code { "" } else { line };
         line.split('`').skip(1).step_by(2).map(move |span| (number, span))
     })
 }
@@ -209,8 +207,7 @@ mod tests {
         const SOURCE: &str = "pub struct Engine {\n    pub(crate) clock: u8,\n}\n\nimpl Engine {\n    \
             pub async fn start() {}\n}\n\nenum Kind {\n    Server,\n}\n";
         let packages = [Package { name: "servemark-core".to_owned(), ..Package::default() }];
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        Workspace::read(&root, &packages, [(Path::new("a.rs"), SOURCE)]).unwrap()
+        Workspace::read(&root(), &packages, [(Path::new("a.rs"), SOURCE)]).unwrap()
     }
 
     #[test]

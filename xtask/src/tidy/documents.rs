@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::COMMANDS;
+use crate::markdown;
 use crate::metadata::{Package, files, root};
 
 /// Returns the names in documents and workflows that nothing has, and pages that the site lacks.
@@ -89,16 +90,8 @@ fn dead_names(root: &Path, document: &Path, text: &str) -> Vec<String> {
 
 /// Returns a document without its blocks of code.
 fn without_blocks(text: &str) -> String {
-    let mut in_block = false;
-    let mut prose = String::new();
-    for line in text.split_inclusive('\n') {
-        let is_fence = line.trim_start().starts_with("```");
-        in_block ^= is_fence;
-        if !in_block && !is_fence {
-            prose.push_str(line);
-        }
-    }
-    prose
+    let lines = markdown::with_code(text.split_inclusive('\n'));
+    lines.filter(|(_, is_code)| !is_code).map(|(line, _)| line).collect()
 }
 
 /// Returns the texts between a beginning and the end that follows it.

@@ -3,7 +3,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::metadata::Package;
+use crate::metadata::{Package, root};
 
 /// Macros that read a file when the crate is compiled.
 const INCLUDES: [&str; 3] = ["include!(", "include_bytes!(", "include_str!("];
@@ -65,7 +65,7 @@ const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 pub(super) fn licence_faults(package: &Package) -> anyhow::Result<Vec<String>> {
     let mut faults = Vec::new();
     for name in LICENCES {
-        let text = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name))?;
+        let text = std::fs::read(root().join(name))?;
         if std::fs::read(package.folder.join(name)).ok() != Some(text) {
             faults.push(format!("{} has no link to the workspace's {name}", package.name));
         }

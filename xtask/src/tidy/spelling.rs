@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::metadata::files;
+use crate::metadata::{files, root};
 
 /// Returns the misspelt words of the workspace's sources and documents, each with its place.
 pub(super) fn faults() -> anyhow::Result<Vec<String>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let mut found = Vec::new();
     for path in texts(&root)? {
         let text = std::fs::read_to_string(&path)?;
@@ -22,7 +22,7 @@ pub(super) fn faults() -> anyhow::Result<Vec<String>> {
 
 /// Returns the paths of the documents for users.
 pub(super) fn documents() -> anyhow::Result<Vec<PathBuf>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let mut paths = files(&root.join("docs"), "md")?;
     paths.extend([root.join("README.md"), root.join("CHANGELOG.md")]);
     Ok(paths)

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::markdown;
+
 /// Phrases that stand for the name of a component or of a number.
 const VAGUE: &[&str] =
     &["nobody", "somebody", "anybody", "everybody", "whoever", "so many", "so much", "how-manieth"];
@@ -265,16 +267,9 @@ fn fault(comment: &DocComment<'_>) -> Option<String> {
 
 /// Returns the text without code blocks: lower case, one space between words.
 fn prose(lines: &[&str]) -> String {
-    let mut in_code = false;
-    let mut words = Vec::new();
-    for line in lines {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-        } else if !in_code {
-            words.extend(line.split_whitespace().map(str::to_lowercase));
-        }
-    }
-    words.join(" ")
+    let lines = markdown::with_code(lines.iter().copied()).filter(|(_, is_code)| !is_code);
+    let words = lines.flat_map(|(line, _)| line.split_whitespace().map(str::to_lowercase));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns whether the prose has these words, not as parts of others.
