@@ -284,12 +284,16 @@ fn a_coordinator_that_is_away_for_five_seconds_loses_nothing() {
     let ranks = site.ranks(3, 450, &["--require-all-ranks"]);
     site.wait_for_start(2);
     site.broker.restart_after(Duration::from_secs(5));
-    let ended = outputs(ranks);
-    for output in &ended {
+    check_whole(&site, ranks, 450);
+}
+
+/// Waits for the end of all ranks, which must succeed, and checks that no request was lost.
+fn check_whole(site: &Cluster, ranks: Vec<Child>, requests: u64) {
+    for output in outputs(ranks) {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     }
     let merged = json(&site.score(&["run.runlog.jsonl", "--json"]));
-    assert_eq!(merged["score"]["requests"]["completed"], 450);
+    assert_eq!(merged["score"]["requests"]["completed"], requests);
 }
 
 #[test]
@@ -301,12 +305,7 @@ fn a_network_that_is_cut_for_five_seconds_loses_nothing() {
     site.wait_for_start(2);
     pause(BEGUN);
     network.cut_for(Duration::from_secs(5));
-    let ended = outputs(ranks);
-    for output in &ended {
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    }
-    let merged = json(&site.score(&["run.runlog.jsonl", "--json"]));
-    assert_eq!(merged["score"]["requests"]["completed"], 450);
+    check_whole(&site, ranks, 450);
 }
 
 #[test]
