@@ -1,7 +1,8 @@
 //! Reads several sources periodically, on a thread of its own.
 //!
 //! All sources are asked at common absolute instants, each by a task of its own; a source that
-//! answers slowly misses instants and delays no other. The threads that send and read requests are not involved.
+//! answers slowly misses instants and delays no other. The threads that send and read requests are
+//! not involved.
 
 use std::fmt;
 use std::io;

@@ -21,8 +21,8 @@ pub struct CountedTwice {
 
 impl CountedTwice {
     /// Compares the counters of a run's servers with the records. A counter is left out if the
-    /// server restarted meanwhile, if no reading was requested after the last request, or if some answers
-    /// were not counted.
+    /// server restarted meanwhile, if no reading was requested after the last request, or if some
+    /// answers were not counted.
     pub fn of(log: &RunLog) -> Vec<Self> {
         let Some((began, ended)) = span(log) else { return Vec::new() };
         let telemetry = log.telemetry();
