@@ -201,7 +201,7 @@ impl Rerun {
     /// Returns the plan of the finished run. Refuses a plan that this version does not understand,
     /// and a plan of one batch, which does not describe the batches before it.
     fn plan(&self, header: &Header) -> Result<BenchPlan, CliError> {
-        let plan: BenchPlan = serde_json::from_value(header.plan.clone()).map_err(|error| {
+        let plan = BenchPlan::from_json(header.plan.clone()).map_err(|error| {
             let by = &header.servemark;
             self.refuse(format!(
                 "this is servemark {VERSION}, which does not understand the plan that servemark {by} \

@@ -136,7 +136,7 @@ impl MemberGroup {
         });
         let Some(run) = next.await? else { return Ok(None) };
         let reply = member.ask_plan(run).await?;
-        let plan = serde_json::from_value(reply.plan.clone()).map_err(|error| {
+        let plan = BenchPlan::from_json(reply.plan.clone()).map_err(|error| {
             RankError::new(
                 format!("the plan of rank 0 cannot be read: {error}"),
                 ExitCode::Internal,

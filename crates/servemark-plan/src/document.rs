@@ -93,7 +93,7 @@ impl BenchPlan {
 
 /// Returns the plan of a document, or serde's message about the first fault.
 fn read(document: &Value) -> Result<BenchPlan, String> {
-    serde_json::from_value(completed(document.clone())).map_err(|error| error.to_string())
+    BenchPlan::from_json(completed(document.clone())).map_err(|error| error.to_string())
 }
 
 /// Adds the wire dialect of the document's backend. Keys that the document gives keep their values.

@@ -1,6 +1,7 @@
 //! The plan of a run and its workload.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use servemark_backends::{BackendName, BackendSpec, Route, ServerKind};
 use servemark_client::BaseUrl;
 use servemark_core::JsonObject;
@@ -13,8 +14,12 @@ use servemark_tokenizer::TokenizerSpec;
 use crate::{ControlSpec, OutputSpec, PlanError, ScoringSpec, ServerSpec};
 
 /// The plan of a whole benchmark run.
+///
+/// Serde reads and writes it as a JSON value, which [`from_json`](Self::from_json) and
+/// [`to_json`](Self::to_json) convert. Code that is derived for all backends and data sets is
+/// therefore compiled in this crate only, and not again in each crate that reads a plan.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct BenchPlan {
     /// Server or engine that is measured.
     pub server: ServerSpec,
@@ -141,6 +146,19 @@ impl WorkloadSpec {
     }
 }
 
+impl Serialize for BenchPlan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for BenchPlan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let document = serde_json::Value::deserialize(deserializer)?;
+        Self::from_json(document).map_err(D::Error::custom)
+    }
+}
+
 impl BenchPlan {
     /// Creates a plan with default settings for everything else.
     pub fn new(
@@ -172,7 +190,17 @@ impl BenchPlan {
     ///
     /// Never: a plan is plain data.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).expect("a plan is plain data")
+        Self::serialize(self, serde_json::value::Serializer).expect("a plan is plain data")
+    }
+
+    /// Returns the plan of a whole document, as [`to_json`](Self::to_json) makes it. A document
+    /// that a person writes may leave keys out; see [`from_document`](Self::from_document).
+    ///
+    /// # Errors
+    ///
+    /// Returns serde's message about the first fault.
+    pub fn from_json(document: serde_json::Value) -> serde_json::Result<Self> {
+        Self::deserialize(document)
     }
 
     /// Changes the address of the server, also for the warm-up. Returns whether the plan has a

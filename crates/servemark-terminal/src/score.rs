@@ -113,7 +113,7 @@ fn add_files(
     plan: serde_json::Value,
     is_evalscope: bool,
 ) -> anyhow::Result<()> {
-    let of_run = serde_json::from_value::<BenchPlan>(plan).map(|plan| plan.output);
+    let of_run = BenchPlan::from_json(plan).map(|plan| plan.output);
     let of_run = of_run.unwrap_or_default();
     if of_run.vllm.is_none() && of_run.aisbench.is_none() && !is_evalscope {
         let when = "for a run that leaves no files of vLLM's, AISBench's or evalscope's";

@@ -391,7 +391,7 @@ pub fn write_runs(runs: &[Run], format: GridFormat, out: &mut dyn Write) -> io::
 
 /// Returns the scoring rules in a log's header.
 pub fn scoring_of(header: &Header) -> Option<ScoringSpec> {
-    serde_json::from_value::<BenchPlan>(header.plan.clone()).ok().map(|plan| plan.scoring)
+    BenchPlan::from_json(header.plan.clone()).ok().map(|plan| plan.scoring)
 }
 
 /// Exit code for interruptions and failed requests of a run.

@@ -16,7 +16,7 @@ use servemark_datasets::{
     VllmRerankSpec, VllmShareGptSpec,
 };
 
-use super::schema::{alternatives, at, inner, schema_of};
+use super::schema::{alternatives, inner, schema_of, schema_with};
 
 /// Returns the schema of the data set with this tag.
 pub(super) fn dataset(name: &str) -> Value {
@@ -28,7 +28,7 @@ pub(super) fn dataset(name: &str) -> Value {
             schema["properties"]["name"] = schema_of::<String>();
             schema
         }
-        "batch" => at::<BatchSpec>(&mut Vec::new(), inner),
+        "batch" => schema_with::<BatchSpec>(inner),
         "custom" => schema_of::<CustomSpec>(),
         "evalscope" => {
             with_common(evalscope_fields(), alternatives::<EvalscopeData>("kind", evalscope))

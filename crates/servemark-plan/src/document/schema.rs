@@ -1,6 +1,7 @@
 //! JSON Schema of a plan's document, made of the declarations of the plan's types.
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use servemark_backends::{BackendSpec, CommonSpec};
 use servemark_datasets::DatasetSpec;
@@ -8,13 +9,13 @@ use servemark_schedule::{ArrivalSpec, RampShape};
 
 use super::datasets::{aisbench_part, dataset};
 use super::path::{KeyPath, PathStep};
-use super::trace::{Form, Step, form_at};
+use super::trace::{Form, Step, Traced, form_at};
 use crate::BenchPlan;
 
 /// Returns the JSON Schema of a plan's document: of the files that `servemark run` reads. A section
 /// that is marked as an open object takes keys that depend on its kind.
 pub fn plan_schema() -> Value {
-    let mut schema = schema_of::<BenchPlan>();
+    let mut schema = schema_of::<PlanFields>();
     // Runs before this one have data sets of the same kinds.
     schema["properties"]["workload"]["properties"]["after"]["items"]["properties"]["dataset"] =
         json!({"$ref": DATASET});
@@ -89,16 +90,34 @@ fn properties<'a>(schema: &'a Value, value: &Value, found: &mut Vec<&'a Map<Stri
     found.extend(schema["properties"].as_object());
 }
 
+/// A plan that is read from its deserializer and not, as [`BenchPlan`], from a JSON value.
+struct PlanFields;
+
+impl<'de> Deserialize<'de> for PlanFields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        BenchPlan::deserialize(deserializer).map(|_| Self)
+    }
+}
+
 /// Returns the schema of a type.
 pub(super) fn schema_of<T: DeserializeOwned>() -> Value {
-    at::<T>(&mut Vec::new(), tagged)
+    at(form_at::<T>, &mut Vec::new(), tagged)
+}
+
+/// Returns the schema of a type whose enums with a tag have schemas of their own.
+pub(super) fn schema_with<T: DeserializeOwned>(tagged: Tagged) -> Value {
+    at(form_at::<T>, &mut Vec::new(), tagged)
 }
 
 /// Function that returns the schema of an internally tagged enum, from serde's name for it.
 type Tagged = fn(&str) -> Value;
 
-pub(super) fn at<T: DeserializeOwned>(path: &mut Vec<Step>, tagged: Tagged) -> Value {
-    let Some((form, is_optional)) = form_at::<T>(path) else { return json!({}) };
+/// [`form_at`] of a type. All types share the functions below, which would be compiled again for
+/// each of them if they were generic.
+type FormAt = fn(&[Step]) -> Option<Traced>;
+
+fn at(form_at: FormAt, path: &mut Vec<Step>, tagged: Tagged) -> Value {
+    let Some((form, is_optional)) = form_at(path) else { return json!({}) };
     let schema = match form {
         Form::Any(expected) => tagged(&expected),
         Form::Boolean => json!({"type": "boolean"}),
@@ -107,32 +126,33 @@ pub(super) fn at<T: DeserializeOwned>(path: &mut Vec<Step>, tagged: Tagged) -> V
         Form::Text => json!({"type": "string"}),
         Form::Unit => json!({"type": "null"}),
         Form::Map => json!({"type": "object"}),
-        Form::List => json!({"type": "array", "items": inside::<T>(path, Step::Item, tagged)}),
+        Form::List => json!({"type": "array", "items": inside(form_at, path, Step::Item, tagged)}),
         Form::Struct(names) => {
             let fields = names.iter().map(|name| {
                 // A plan holds a plan of its own type as its warm-up.
                 let is_plan = *name == "warm_up";
-                let mut field = || inside::<T>(path, Step::Field(name), tagged);
+                let mut field = || inside(form_at, path, Step::Field(name), tagged);
                 ((*name).to_owned(), if is_plan { json!({"$ref": "#"}) } else { field() })
             });
             let fields: Map<String, Value> = fields.collect();
             json!({"type": "object", "properties": fields, "additionalProperties": false})
         }
-        Form::Enum(names) => variants::<T>(path, names, tagged),
+        Form::Enum(names) => variants(form_at, path, names, tagged),
     };
     if is_optional { or_null(schema) } else { schema }
 }
 
-fn inside<T: DeserializeOwned>(path: &mut Vec<Step>, step: Step, tagged: Tagged) -> Value {
+fn inside(form_at: FormAt, path: &mut Vec<Step>, step: Step, tagged: Tagged) -> Value {
     path.push(step);
-    let schema = at::<T>(path, tagged);
+    let schema = at(form_at, path, tagged);
     path.pop();
     schema
 }
 
 /// Returns the schema of an enum whose variants have names: texts, or objects with the variant's
 /// name as the only key.
-fn variants<T: DeserializeOwned>(
+fn variants(
+    form_at: FormAt,
     path: &mut Vec<Step>,
     names: &'static [&'static str],
     tagged: Tagged,
@@ -140,7 +160,7 @@ fn variants<T: DeserializeOwned>(
     let mut texts = Vec::new();
     let mut objects = Vec::new();
     for name in names {
-        match inside::<T>(path, Step::Variant(name), tagged) {
+        match inside(form_at, path, Step::Variant(name), tagged) {
             unit if unit["type"] == "null" => texts.push(json!(name)),
             schema => objects.push(json!({
                 "type": "object",
@@ -192,11 +212,12 @@ pub(super) fn inner(expected: &str) -> Value {
 const DATASET: &str = "#/properties/workload/properties/dataset";
 
 /// Returns the alternatives of an enum with a tag. Keys beside those of `contents` are allowed.
-pub(super) fn alternatives<T: DeserializeOwned>(
-    tag: &str,
-    contents: impl Fn(&str) -> Value,
-) -> Value {
-    let schemas = names_of::<T>(tag).into_iter().map(|name| {
+pub(super) fn alternatives<T: DeserializeOwned>(tag: &str, contents: fn(&str) -> Value) -> Value {
+    alternatives_of(names_of::<T>(tag), tag, contents)
+}
+
+fn alternatives_of(names: Vec<String>, tag: &str, contents: fn(&str) -> Value) -> Value {
+    let schemas = names.into_iter().map(|name| {
         let mut schema = contents(&name);
         let mut fields = Map::from_iter([(tag.to_owned(), json!({"const": name}))]);
         fields.extend(schema["properties"].as_object().cloned().unwrap_or_default());

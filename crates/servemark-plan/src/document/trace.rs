@@ -5,12 +5,12 @@
 use std::cell::RefCell;
 
 use serde::Deserialize;
-use serde::de::value::Error;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer, MapAccess,
     SeqAccess, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
+use serde_json::Error;
 
 /// Form of a value.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -57,7 +57,8 @@ struct Trace {
     is_optional: bool,
 }
 
-/// A deserializer that follows a path, notes the form of what is at its end, and fails there.
+/// A deserializer that follows a path, notes the form of what is at its end, and fails there. Its
+/// error is that of JSON, so that what reads enums with a tag is compiled once for both.
 #[derive(Clone, Copy)]
 struct Focus<'a> {
     path: &'a [Step],
@@ -65,11 +66,12 @@ struct Focus<'a> {
 }
 
 impl<'a> Focus<'a> {
-    fn note<T>(self, form: Form) -> Result<T, Error> {
+    /// Notes the form of what is here if the path ends here, and stops the deserialization.
+    fn stop(self, form: Form) -> Error {
         if self.path.is_empty() {
             self.found.borrow_mut().form.get_or_insert(form);
         }
-        Err(Error::custom("the form is known"))
+        Error::custom("the form is known")
     }
 
     /// Returns the first step and the rest of the path.
@@ -82,7 +84,7 @@ impl<'a> Focus<'a> {
 macro_rules! scalars {
     ($($form:ident: $($method:ident)+;)+) => {
         $($(fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-            self.note(Form::$form)
+            Err(self.stop(Form::$form))
         })+)+
     };
 }
@@ -102,7 +104,7 @@ impl<'de> Deserializer<'de> for Focus<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let expected: &dyn Expected = &visitor;
-        self.note(Form::Any(expected.to_string()))
+        Err(self.stop(Form::Any(expected.to_string())))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -123,7 +125,7 @@ impl<'de> Deserializer<'de> for Focus<'_> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.split() {
             Some((Step::Item, rest)) => visitor.visit_seq(Inside(rest)),
-            _ => self.note(Form::List),
+            _ => Err(self.stop(Form::List)),
         }
     }
 
@@ -148,7 +150,7 @@ impl<'de> Deserializer<'de> for Focus<'_> {
     ) -> Result<V::Value, Error> {
         match self.split() {
             Some((Step::Field(name), rest)) => visitor.visit_map(OneField(name, rest)),
-            _ => self.note(Form::Struct(fields)),
+            _ => Err(self.stop(Form::Struct(fields))),
         }
     }
 
@@ -160,7 +162,7 @@ impl<'de> Deserializer<'de> for Focus<'_> {
     ) -> Result<V::Value, Error> {
         match self.split() {
             Some((Step::Variant(name), rest)) => visitor.visit_enum(OneVariant(name, rest)),
-            _ => self.note(Form::Enum(variants)),
+            _ => Err(self.stop(Form::Enum(variants))),
         }
     }
 
@@ -218,7 +220,7 @@ impl<'de> VariantAccess<'de> for Focus<'_> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<(), Error> {
-        self.note(Form::Unit)
+        Err(self.stop(Form::Unit))
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {

@@ -210,7 +210,7 @@ pub(crate) fn changed(
         let (path, new) = setting.edit(base, value)?;
         path.set(&mut document, new)?;
     }
-    let plan = serde_json::from_value(document).map_err(|error| {
+    let plan = BenchPlan::from_json(document).map_err(|error| {
         let pairs =
             row.iter().map(|(setting, value)| format!("{}={}", setting.short(), bare(value)));
         SweepError::Unreadable {

@@ -158,7 +158,7 @@ impl Task<'_> {
 
 /// Returns the request rate that the plan asks for, if it sets one.
 fn target(log: &RunLog) -> Option<RateTarget> {
-    let plan: BenchPlan = serde_json::from_value(log.header().plan.clone()).ok()?;
+    let plan = BenchPlan::from_json(log.header().plan.clone()).ok()?;
     let ArrivalSpec::Ramp { ramp, .. } = plan.load.arrivals else {
         return plan.load.arrivals.mean_rate().map(RateTarget::Constant);
     };

@@ -17,8 +17,7 @@ pub fn local_faults(plan: &BenchPlan) -> Vec<ExecuteError> {
     let mut faults: Vec<ExecuteError> = Vec::new();
     faults.extend(plan.check().err().map(ExecuteError::from));
     faults.extend(Outputs::of(plan).check().err().map(ExecuteError::from));
-    let dataset = serde_json::to_value(&plan.workload.dataset).unwrap_or_default();
-    missing_files(&dataset, &mut faults);
+    missing_files(&plan.to_json()["workload"]["dataset"], &mut faults);
     faults.extend(plan.workload.dataset.check_layout().err().map(ExecuteError::from));
     faults.extend(tokenizer(plan));
     if let ServerSpec::At(target) = &plan.server {
