@@ -6,7 +6,7 @@
 mod bars;
 mod canvas;
 mod draw;
-#[cfg(feature = "png")]
+#[cfg_attr(not(feature = "png"), path = "chart/no_png.rs")]
 mod png;
 mod scale;
 mod svg;

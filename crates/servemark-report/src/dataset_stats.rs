@@ -39,18 +39,9 @@ impl DatasetStatsPlot {
     }
 }
 
-#[cfg(feature = "png")]
 impl ReportFormat for DatasetStatsPlot {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(&Self::figure(report).png(DOTS_PER_INCH)?)
-    }
-}
-
-#[cfg(not(feature = "png"))]
-impl ReportFormat for DatasetStatsPlot {
-    fn write(&self, _report: &Report<'_>, _out: &mut dyn io::Write) -> io::Result<()> {
-        let why = "pictures are not built in; build servemark-report with its feature png";
-        Err(io::Error::new(io::ErrorKind::Unsupported, why))
     }
 }
 
@@ -83,5 +74,4 @@ fn columns(prompts: &[f64], outputs: &[f64]) -> Panel {
 const PARTS: usize = 30;
 /// Half the width of a request's bar; requests are 1 apart.
 const HALF: f64 = 0.4;
-#[cfg(feature = "png")]
 const DOTS_PER_INCH: u32 = 150;

@@ -1,12 +1,11 @@
 //! Writes a run log in formats of other programs.
 
-use std::fs::{self, File};
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+#[cfg_attr(feature = "parquet", path = "export/tables.rs")]
+#[cfg_attr(not(feature = "parquet"), path = "export/no_tables.rs")]
+mod tables;
 
-use anyhow::Context as _;
-use servemark::core::{RunLog, RunLogReader};
-use servemark::report::{BenchmarkReport, write_requests_parquet, write_tokens_parquet};
+use servemark::core::RunLogReader;
+use servemark::report::BenchmarkReport;
 use servemark::{ExitCode, replace_file};
 use servemark_cli::ExportArgs;
 
@@ -20,7 +19,7 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     score::say_left_out(&args.run_log, &left_out);
     let mut files = Vec::new();
     if let Some(folder) = &args.parquet {
-        files.extend(write_tables(&log, folder)?);
+        files.extend(tables::write(&log, folder)?);
         screen::eprint_line(&format!("Tables: {}", folder.display()));
     }
     if let Some(path) = &args.benchmark_report {
@@ -31,18 +30,4 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     }
     documents::print_files(args.json, &files, true);
     Ok(ExitCode::Ok)
-}
-
-/// Writes the tables of requests and of pieces of output. Returns their paths.
-fn write_tables(log: &RunLog, folder: &Path) -> anyhow::Result<[PathBuf; 2]> {
-    fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let create = |path: &Path| {
-        let file = File::create(path);
-        file.map(BufWriter::new).with_context(|| format!("cannot write {}", path.display()))
-    };
-    let files = ["requests.parquet", "tokens.parquet"].map(|name| folder.join(name));
-    write_requests_parquet(log, create(&files[0])?)?;
-    write_tokens_parquet(log, create(&files[1])?)?;
-    Ok(files)
 }

@@ -28,4 +28,5 @@ pub(super) fn as_png(_file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
     Err(ABSENT.to_owned())
 }
 
-const ABSENT: &str = "this program was built without the feature image";
+const ABSENT: &str =
+    "this program was built without the feature image; the program servemark has it";

@@ -11,7 +11,10 @@ pub(super) enum TableFile {}
 
 impl TableFile {
     pub(super) fn open(path: &Path, _columns: &[&str]) -> Result<Self, DatasetError> {
-        Err(unusable(path, "this program was built without the feature parquet"))
+        Err(unusable(
+            path,
+            "this program was built without the feature parquet; the program servemark has it",
+        ))
     }
 
     pub(super) fn open_records(path: &Path, columns: &[&str]) -> Result<Self, DatasetError> {
