@@ -3,6 +3,7 @@
 //! The work itself must not draw random numbers: the caller draws them before or after.
 
 use std::num::NonZero;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{panic, thread};
 
 use crate::{Progress, Task};
@@ -73,31 +74,43 @@ where
     T: Sync,
     R: Send,
 {
-    let work_share = |share: &[T]| -> Vec<R> {
-        let steps = share.chunks(share.len().div_ceil(50));
-        steps
-            .flat_map(|step| report_completion(step.iter().map(&work).collect(), &report))
-            .collect()
-    };
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let shares = items.chunks(items.len().div_ceil(cores).max(1));
-    thread::scope(|scope| {
-        let workers: Vec<_> = shares.map(|share| scope.spawn(|| work_share(share))).collect();
-        let done = workers.into_iter().map(thread::ScopedJoinHandle::join);
-        done.flat_map(|results| results.unwrap_or_else(|panic| panic::resume_unwind(panic)))
-            .collect()
-    })
+    let shares: Vec<_> = items.chunks(items.len().div_ceil(cores).max(1)).collect();
+    let made: Vec<_> = shares.iter().map(|_| Mutex::new(Vec::new())).collect();
+    on_threads(shares.len(), &|share| {
+        let items = shares[share];
+        let mut results = Vec::with_capacity(items.len());
+        for step in items.chunks(items.len().div_ceil(50)) {
+            let before = results.len();
+            results.extend(step.iter().map(&work));
+            report(&results[before..]);
+        }
+        *lock(&made[share]) = results;
+    });
+    let mut all = Vec::with_capacity(items.len());
+    for results in &made {
+        all.append(&mut lock(results));
+    }
+    all
 }
 
-fn report_completion<R>(results: Vec<R>, report: impl Fn(&[R])) -> Vec<R> {
-    report(&results);
-    results
+/// Calls `work` with each number below `count`, each on a thread of its own. A panic is the
+/// caller's. It is not generic, so the start of threads is compiled once and not for each work.
+fn on_threads(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..count).map(|number| scope.spawn(move || work(number))).collect();
+        for worker in workers {
+            worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
+        }
+    });
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
     use crate::NoProgress;
 
