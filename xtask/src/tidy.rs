@@ -37,6 +37,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("servemark-datasets", 2),
     ("servemark-backends", 2),
     ("servemark-metrics", 2),
+    ("servemark-target", 2),
     ("servemark-report", 3),
     ("servemark-runner", 3),
     ("servemark-client", 3),

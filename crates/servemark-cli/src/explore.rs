@@ -240,7 +240,7 @@ fn parse_url(text: &str) -> Result<BaseUrl, String> {
     let ends = ["/v1", "/v1/models", "/v1/chat/completions", "/v1/completions"];
     let text = ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    url.parse().map_err(|error: servemark_client::ClientError| error.to_string())
+    url.parse().map_err(|error: servemark_client::BaseUrlError| error.to_string())
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {

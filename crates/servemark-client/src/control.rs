@@ -21,9 +21,9 @@ use crate::pool::Pool;
 use crate::request;
 use crate::status::status_error;
 use crate::target::Target;
-use crate::timeouts::Timeouts;
 use crate::watch::Watch;
 use crate::web_page;
+use servemark_target::Timeouts;
 
 /// Client of a server's routes outside the benchmark.
 ///

@@ -1,6 +1,10 @@
 //! Headers that carry secrets.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+
+use servemark_target::MetricsUrl;
 
 use crate::error::{ClientError, ClientErrorKind};
 
@@ -43,6 +47,12 @@ impl Credentials {
         let name = HeaderName::try_from(name)
             .map_err(|_| refuse(&format!("{name:?} is not the name of a header")))?;
         self.with(name, value)
+    }
+
+    /// Creates the credentials that carry the user name and the password of an address of metrics.
+    pub fn of_metrics(url: &MetricsUrl) -> Result<Self, ClientError> {
+        let Some(user) = url.user() else { return Ok(Self::new()) };
+        Self::new().authorization(&format!("Basic {}", BASE64_STANDARD.encode(user)))
     }
 
     /// Returns whether there are no headers.
@@ -100,6 +110,13 @@ mod tests {
     fn a_header_wins_over_the_key() {
         let both = Credentials::new().bearer("one").unwrap().header("authorization", "Basic two");
         assert_eq!(both.unwrap().headers()[AUTHORIZATION], "Basic two");
+    }
+
+    #[test]
+    fn a_user_in_an_address_of_metrics_is_sent_as_a_header() {
+        let of = |url: &str| Credentials::of_metrics(&url.parse().unwrap()).unwrap();
+        assert_eq!(of("http://a:b%20c@host/metrics").headers()[AUTHORIZATION], "Basic YTpiIGM=");
+        assert!(of("http://host/metrics").is_empty());
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::error::{ClientError, ClientErrorKind};
 use crate::stamp_io::{StampIo, Wire};
 use crate::stream::Stream;
 use crate::target::Target;
-use crate::target_spec::HttpVersion;
 use crate::tls::{self, TlsAdvice};
+use servemark_target::HttpVersion;
 
 /// An open stream to a target.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 use std::error::Error;
 
 use servemark_core::{ErrorKind, RequestError, with_causes};
+use servemark_target::BaseUrlError;
 use thiserror::Error;
 
 /// Why a call to a server failed, or why a target is not usable.
@@ -108,6 +109,17 @@ impl ClientError {
     /// Returns whether the TLS handshake failed.
     pub fn is_tls(&self) -> bool {
         self.kind == ClientErrorKind::Tls
+    }
+}
+
+impl From<BaseUrlError> for ClientError {
+    fn from(error: BaseUrlError) -> Self {
+        let message = error.to_string();
+        let new = Self::new(ClientErrorKind::Configuration, message);
+        match error.source() {
+            Some(source) => new.caused_by(source.to_string()),
+            None => new,
+        }
     }
 }
 

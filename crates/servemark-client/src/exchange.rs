@@ -16,8 +16,8 @@ use crate::error::{ClientError, ClientErrorKind};
 use crate::failure::ConnectionLoss;
 use crate::link::{Answered, Link, SendObserver, Sending, WholeRequest};
 use crate::pool::Pool;
-use crate::timeouts::Timeouts;
 use crate::watch::{TimeoutStage, Watch};
+use servemark_target::Timeouts;
 
 /// Source of an answer's body: the connection itself, or hyper.
 #[derive(Debug)]

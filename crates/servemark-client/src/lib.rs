@@ -10,7 +10,6 @@
 //! that the server may have processed, and it never shows a credential.
 
 mod answer;
-mod base_url;
 mod coding;
 mod control;
 mod credentials;
@@ -22,7 +21,6 @@ mod failure;
 mod fetch;
 mod limits;
 mod link;
-mod metrics_url;
 mod opening;
 mod pool;
 mod precise;
@@ -34,29 +32,24 @@ mod stamp_io;
 mod status;
 mod stream;
 mod target;
-mod target_spec;
 mod text_reader;
-mod timeouts;
 mod tls;
 mod transmit_stamp;
 mod transport;
 mod watch;
 mod web_page;
 
-pub use base_url::BaseUrl;
 pub use control::{ModelInfo, ServedModel, ServerControl, ServerInfo};
 pub use credentials::Credentials;
 pub use error::{ClientError, ClientErrorKind};
 pub use fetch::Fetch;
 pub use limits::{Capacity, open_files, raise_nofile};
-pub use metrics_url::{MetricsUrl, MetricsUrlError};
-pub use opening::OpeningSpec;
-pub use reservation::AnswerLimits;
-pub use reuse::ReuseSpec;
+pub use servemark_target::{
+    AnswerLimits, BaseUrl, BaseUrlError, Http1Stack, HttpVersion, MetricsUrl, MetricsUrlError,
+    NotPrecise, OpeningSpec, ReuseSpec, TargetSpec, Timeouts,
+};
 pub use target::Target;
-pub use target_spec::{Http1Stack, HttpVersion, NotPrecise, TargetSpec};
 pub use text_reader::{TextBuffer, TextReader};
-pub use timeouts::Timeouts;
 pub use transport::{HttpTransport, PreparedRequest};
 
 /// The crate of the pieces that [`Fetch::next`] returns.

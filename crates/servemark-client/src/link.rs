@@ -25,7 +25,7 @@ use crate::reuse::KeptLife;
 use crate::stamp_io::Wire;
 use crate::stream::{Probe, Stream};
 use crate::target::Target;
-use crate::target_spec::{Http1Stack, HttpVersion};
+use servemark_target::{Http1Stack, HttpVersion};
 
 /// An encoded request, body included: encoding is done before the request is due.
 #[derive(Debug)]

@@ -21,9 +21,9 @@ use crate::opening::Turns;
 use crate::precise::PreciseSender;
 use crate::reuse::Reuse;
 use crate::target::Target;
-use crate::target_spec::HttpVersion;
-use crate::timeouts::Timeouts;
 use crate::watch::{TimeoutStage, Watch};
+use servemark_target::HttpVersion;
+use servemark_target::Timeouts;
 
 /// The connections to one target.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use crate::direct::Encoded;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::link::WholeRequest;
 use crate::target::Target;
-use crate::target_spec::{Http1Stack, HttpVersion};
+use servemark_target::{Http1Stack, HttpVersion};
 
 /// Builds a request to a route of the target.
 ///
@@ -100,7 +100,7 @@ const US: &str = concat!("servemark/", env!("CARGO_PKG_VERSION"));
 mod tests {
     use super::*;
     use crate::credentials::Credentials;
-    use crate::target_spec::TargetSpec;
+    use servemark_target::TargetSpec;
 
     fn target(version: HttpVersion) -> Target {
         let mut spec = TargetSpec::new("http://localhost:30000/prefix/".parse().unwrap());

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use http::HeaderMap;
 use tokio_rustls::TlsConnector;
 
-use crate::base_url::BaseUrl;
 use crate::credentials::Credentials;
 use crate::error::ClientError;
-use crate::opening::OpeningSpec;
 use crate::reservation::AnswerBudget;
-use crate::reuse::ReuseSpec;
-use crate::target_spec::{Http1Stack, HttpVersion, NotPrecise, TargetSpec};
-use crate::timeouts::Timeouts;
 use crate::tls;
+use servemark_target::BaseUrl;
+use servemark_target::OpeningSpec;
+use servemark_target::ReuseSpec;
+use servemark_target::Timeouts;
+use servemark_target::{Http1Stack, HttpVersion, NotPrecise, TargetSpec};
 
 /// A target that can be requested. Clones share everything.
 #[derive(Clone, Debug)]

@@ -27,8 +27,8 @@ use crate::link::WholeRequest;
 use crate::pool::MOST_IDLE;
 use crate::status::status_error;
 use crate::target::Target;
-use crate::timeouts::Timeouts;
 use crate::watch::{TimeoutStage, Watch};
+use servemark_target::Timeouts;
 
 /// Client that reads the text of one route again and again, over one connection.
 ///

@@ -20,7 +20,7 @@ use self::accept_any::AcceptAnyCert;
 pub(crate) use self::advice::TlsAdvice;
 use self::own::OwnOrSigned;
 use crate::error::{ClientError, ClientErrorKind};
-use crate::target_spec::{HttpVersion, TargetSpec};
+use servemark_target::{HttpVersion, TargetSpec};
 
 /// Creates a connector that trusts the machine's authorities and those of the spec's CA file.
 pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> {

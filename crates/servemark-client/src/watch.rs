@@ -15,7 +15,7 @@ use servemark_core::{Clock, MonotonicClock, Stamp};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::{ClientError, ClientErrorKind};
-use crate::timeouts::Timeouts;
+use servemark_target::Timeouts;
 
 /// Watches one request through its stages.
 #[derive(Debug)]

@@ -16,24 +16,25 @@
 //! let server = MockServer::start(spec)?;
 //! assert!(server.base_url().starts_with("http://127.0.0.1:"));
 //! assert!(server.truth().is_empty());
-//! # Ok::<(), servemark_mock::MockError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod answer;
 mod error;
 mod http;
+mod imitated;
 mod reception;
 mod requests;
 mod server;
-mod spec;
 mod truth;
 
 pub use error::MockError;
 pub use requests::{ReceivedRequest, write_requests};
-pub use server::MockServer;
-pub use spec::{
-    ErrorShape, Fault, FaultKind, ImitatedEngine, MockSpec, ReportedTimes, parse_duration,
+pub use servemark_target::{
+    ErrorShape, Fault, FaultKind, ImitatedEngine, MockSpec, MockSpecError, ReportedTimes,
+    parse_duration,
 };
+pub use server::MockServer;
 pub use truth::{TruthRow, write_truth};
 
 /// The crate of the bodies of [`ReceivedRequest`].

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use servemark_client::BaseUrl;
 use servemark_metrics::Precision;
+use servemark_target::BaseUrl;
 
 use crate::{BenchPlan, Isolation, Point, UntilSpec};
 
@@ -110,10 +110,10 @@ impl AbSpec {
 #[cfg(test)]
 mod tests {
     use servemark_backends::{BackendName, BackendSpec, CommonSpec};
-    use servemark_client::TargetSpec;
     use servemark_datasets::{DatasetSpec, RandomSpec};
     use servemark_runner::LoadSpec;
     use servemark_schedule::ArrivalSpec;
+    use servemark_target::TargetSpec;
 
     use super::*;
     use crate::{ServerSpec, WorkloadSpec};

@@ -1,8 +1,8 @@
 //! Errors of plans that cannot run.
 
 use servemark_backends::BackendName;
-use servemark_client::NotPrecise;
 use servemark_datasets::{DatasetName, PromptFormat};
+use servemark_target::NotPrecise;
 use thiserror::Error;
 
 /// Reason why a plan cannot run.

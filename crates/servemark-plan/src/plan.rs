@@ -3,12 +3,12 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use servemark_backends::{BackendName, BackendSpec, Route, ServerKind};
-use servemark_client::BaseUrl;
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, Grouping, PromptFormat};
 #[cfg(feature = "engine")]
 use servemark_engine::Submission;
 use servemark_runner::LoadSpec;
+use servemark_target::BaseUrl;
 use servemark_tokenizer::TokenizerSpec;
 
 use crate::{ControlSpec, OutputSpec, PlanError, ScoringSpec, ServerSpec};

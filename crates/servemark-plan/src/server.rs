@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use servemark_backends::ServerKind;
-use servemark_client::{BaseUrl, TargetSpec};
 use servemark_core::{Hardware, JsonObject};
 #[cfg(feature = "engine")]
 use servemark_engine::EngineRunSpec;
-use servemark_mock::MockSpec;
+use servemark_target::MockSpec;
+use servemark_target::{BaseUrl, TargetSpec};
 
 use crate::TelemetrySpec;
 

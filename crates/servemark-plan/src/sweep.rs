@@ -27,7 +27,7 @@ use crate::BenchPlan;
 /// ```
 /// # use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 /// # use servemark_datasets::{DatasetSpec, RandomSpec};
-/// # use servemark_mock::MockSpec;
+/// # use servemark_target::MockSpec;
 /// # use servemark_plan::{BenchPlan, ServerSpec, WorkloadSpec};
 /// # use servemark_runner::LoadSpec;
 /// # use servemark_schedule::ArrivalSpec;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use servemark_client::MetricsUrl;
+use servemark_target::MetricsUrl;
 
 /// Which metrics are read before, during and after the measurement, and how often.
 ///

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use servemark_client::{ClientError, MetricsUrl, Target, TargetSpec, TextBuffer, TextReader};
+use servemark_client::{
+    ClientError, Credentials, MetricsUrl, Target, TargetSpec, TextBuffer, TextReader,
+};
 use servemark_core::{
     Clock, MonotonicClock, RequestError, Stamp, TelemetryLine, TelemetrySample, TelemetrySource,
 };
@@ -75,7 +77,8 @@ impl SamplerSource {
     /// Creates a source of the metrics at an address. The credentials of the measured server are
     /// not sent there.
     pub fn at(url: &MetricsUrl) -> Result<Self, ClientError> {
-        let target = Target::new(&TargetSpec::new(url.base().clone()), url.credentials()?)?;
+        let target =
+            Target::new(&TargetSpec::new(url.base().clone()), Credentials::of_metrics(url)?)?;
         let kind = SourceKind::Exporter { target, route: url.route(), url: Some(url.clone()) };
         Ok(Self { name: url.to_string(), kind })
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use servemark_client::ClientError;
+use servemark_client::{BaseUrlError, ClientError};
 use servemark_core::{DatasetError, ErrorKind, RequestError, RunLogError, TokenizerError};
 #[cfg(feature = "engine")]
 use servemark_engine::EngineError;
@@ -176,6 +176,12 @@ pub enum ExecuteError {
     /// The user stopped the run before anything was measured.
     #[error("stopped before anything was measured")]
     Interrupted,
+}
+
+impl From<BaseUrlError> for ExecuteError {
+    fn from(error: BaseUrlError) -> Self {
+        Self::Target(error.into())
+    }
 }
 
 impl ExecuteError {

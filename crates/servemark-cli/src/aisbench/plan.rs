@@ -269,7 +269,7 @@ impl Whole<'_> {
             self.args.trust.refuse()?;
             return Ok(ServerSpec::Simulated(simulator));
         }
-        let bad = |error: servemark_client::ClientError| {
+        let bad = |error: servemark_client::BaseUrlError| {
             CliError::from(
                 model.address.fault(format!("the server's address cannot be used: {error}")),
             )

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::state::ServerState;
 use crate::answer::{AskFault, Dialect, OLLAMA_TIME};
-use crate::spec::ImitatedEngine;
+use servemark_target::ImitatedEngine;
+
+use crate::imitated;
 
 /// The handler of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,7 +38,9 @@ impl Route {
     /// of all engines.
     pub(super) fn of(method: &str, path: &str, engine: Option<ImitatedEngine>) -> Self {
         match (method, path) {
-            ("GET", path) if engine.is_some_and(|engine| !engine.has(path)) => Self::Unknown,
+            ("GET", path) if engine.is_some_and(|engine| !imitated::has(engine, path)) => {
+                Self::Unknown
+            }
             ("POST", "/generate") => Self::Answer(Dialect::Generate),
             ("POST", "/v1/chat/completions") => Self::Answer(Dialect::Chat),
             ("POST", "/v1/completions" | "/v1/models/model:predict") => {
@@ -120,7 +124,7 @@ impl ServerState {
             "id": self.spec.model,
             "object": "model",
             "created": self.created,
-            "owned_by": self.spec.engine.map_or("servemark", |engine| engine.owner(&self.spec.model)),
+            "owned_by": self.spec.engine.map_or("servemark", |engine| imitated::owner(engine, &self.spec.model)),
             "root": self.spec.model,
         })
     }

@@ -3,9 +3,9 @@ use std::num::NonZeroUsize;
 use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 use servemark_datasets::{DatasetSpec, RandomSpec};
 use servemark_metrics::Objective;
-use servemark_mock::MockSpec;
 use servemark_runner::LoadSpec;
 use servemark_schedule::ArrivalSpec;
+use servemark_target::MockSpec;
 
 use super::*;
 use crate::{BenchPlan, ServerSpec, SloSpec, WorkloadSpec};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 use servemark_datasets::{DatasetSpec, RandomSpec};
-use servemark_mock::MockSpec;
 use servemark_runner::LoadSpec;
 use servemark_schedule::ArrivalSpec;
+use servemark_target::MockSpec;
 
 use super::*;
 use crate::{ServerSpec, WorkloadSpec};

@@ -379,7 +379,7 @@ fn answer(
 pub fn find_local_server(context: &RunContext) -> Result<BaseUrl, ExecuteError> {
     on_this_thread(context.unless_stopped(async {
         for port in LOCAL_PORTS {
-            let url = BaseUrl::at_host("127.0.0.1", port).map_err(ExecuteError::Target)?;
+            let url = BaseUrl::at_host("127.0.0.1", port)?;
             let control = control(&TargetSpec::new(url.clone()), context)?;
             if control.document("/v1/models").await.is_ok() {
                 return Ok(url);

@@ -136,7 +136,7 @@ fn target_of(
         (_, Some(simulator)) => {
             let url = simulator.base_url();
             context.observer.on_event(&RunEvent::Simulating { url: &url });
-            TargetSpec::new(url.parse().map_err(ExecuteError::Target)?)
+            TargetSpec::new(url.parse()?)
         }
         _ => unreachable!("whatever is not simulated is at an address"),
     };

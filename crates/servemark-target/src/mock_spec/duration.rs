@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::ser::Serializer;
 
-use crate::MockError;
+use super::MockSpecError;
 
 /// Parses `250us`, `20ms`, `1.5s`, or a bare number of milliseconds.
-pub fn parse_duration(text: &str) -> Result<Duration, MockError> {
+pub fn parse_duration(text: &str) -> Result<Duration, MockSpecError> {
     let (number, unit_seconds) = UNITS
         .iter()
         .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, *seconds)))
@@ -19,7 +19,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, MockError> {
         .parse()
         .ok()
         .and_then(|number: f64| Duration::try_from_secs_f64(number * unit_seconds).ok())
-        .ok_or_else(|| MockError::Duration { given: text.to_owned() })
+        .ok_or_else(|| MockSpecError::Duration { given: text.to_owned() })
 }
 
 /// Returns the duration in milliseconds, with the fraction.

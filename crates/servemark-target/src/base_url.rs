@@ -5,18 +5,17 @@
 use std::fmt;
 use std::str::FromStr;
 
-use http::uri::{Authority, Scheme, Uri};
+use http::uri::{Authority, InvalidUri, Scheme, Uri};
 use serde::{Deserialize, Serialize};
-
-use crate::error::{ClientError, ClientErrorKind};
+use thiserror::Error;
 
 /// The part of a server's URL that all its routes share, such as `http://127.0.0.1:30000` or
 /// `https://gateway.example/openai`. One slash at its end is dropped.
 ///
 /// ```
-/// let base: servemark_client::BaseUrl = "https://[::1]:8443/tenant/".parse()?;
+/// let base: servemark_target::BaseUrl = "https://[::1]:8443/tenant/".parse()?;
 /// assert_eq!(base.to_string(), "https://[::1]:8443/tenant");
-/// # Ok::<(), servemark_client::ClientError>(())
+/// # Ok::<(), servemark_target::BaseUrlError>(())
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
@@ -26,18 +25,33 @@ pub struct BaseUrl {
     prefix: String,
 }
 
+/// A text that is no base URL. It does not repeat the text, which may contain a password.
+#[derive(Debug, Error)]
+#[error("the base URL {why}")]
+pub struct BaseUrlError {
+    why: &'static str,
+    #[source]
+    source: Option<InvalidUri>,
+}
+
+impl BaseUrlError {
+    fn no_url(source: InvalidUri) -> Self {
+        Self { why: "is not a URL", source: Some(source) }
+    }
+}
+
 impl BaseUrl {
     /// Parses the base URL of a client that appends routes to it as text. A slash at its end stays,
     /// so that routes begin with two: `http://host/` gives `http://host//generate`.
     ///
     /// ```
-    /// use servemark_client::BaseUrl;
+    /// use servemark_target::BaseUrl;
     ///
     /// assert_eq!(BaseUrl::with_slash("http://host/v1/")?.to_string(), "http://host/v1//");
     /// assert_eq!(BaseUrl::with_slash("http://host/v1")?.to_string(), "http://host/v1");
-    /// # Ok::<(), servemark_client::ClientError>(())
+    /// # Ok::<(), servemark_target::BaseUrlError>(())
     /// ```
-    pub fn with_slash(text: &str) -> Result<Self, ClientError> {
+    pub fn with_slash(text: &str) -> Result<Self, BaseUrlError> {
         // Parsing drops one slash.
         if text.ends_with('/') { format!("{text}/").parse() } else { text.parse() }
     }
@@ -48,7 +62,7 @@ impl BaseUrl {
     }
 
     /// Creates the `http` base URL of a host and a port. An IPv6 address may have brackets or not.
-    pub fn at_host(host: &str, port: u16) -> Result<Self, ClientError> {
+    pub fn at_host(host: &str, port: u16) -> Result<Self, BaseUrlError> {
         let is_bare_ipv6 = host.contains(':') && !host.starts_with('[');
         let host = if is_bare_ipv6 { format!("[{host}]") } else { host.to_owned() };
         format!("http://{host}:{port}").parse()
@@ -71,27 +85,27 @@ impl BaseUrl {
     }
 
     /// Returns host and port as in the `Host` header.
-    pub(crate) fn authority(&self) -> &str {
+    pub fn authority(&self) -> &str {
         self.authority.as_str()
     }
 
     /// Returns the path of a route with the prefix; `/` if both are empty.
-    pub(crate) fn path(&self, route: &str) -> String {
+    pub fn path(&self, route: &str) -> String {
         let path = format!("{}{route}", self.prefix);
         if path.starts_with('/') { path } else { format!("/{path}") }
     }
 
     /// Returns the whole URL of a route.
-    pub(crate) fn url(&self, route: &str) -> String {
+    pub fn url(&self, route: &str) -> String {
         format!("{}://{}{}{route}", self.scheme, self.authority, self.prefix)
     }
 }
 
 impl FromStr for BaseUrl {
-    type Err = ClientError;
+    type Err = BaseUrlError;
 
-    fn from_str(text: &str) -> Result<Self, ClientError> {
-        let parts = text.parse::<Uri>().map_err(|error| refuse("is not a URL").caused_by(error))?;
+    fn from_str(text: &str) -> Result<Self, BaseUrlError> {
+        let parts = text.parse::<Uri>().map_err(BaseUrlError::no_url)?;
         let parts = parts.into_parts();
         let scheme = parts.scheme.filter(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme));
         let scheme = scheme.ok_or_else(|| refuse("must begin with http:// or https://"))?;
@@ -110,9 +124,9 @@ impl FromStr for BaseUrl {
 }
 
 impl TryFrom<String> for BaseUrl {
-    type Error = ClientError;
+    type Error = BaseUrlError;
 
-    fn try_from(text: String) -> Result<Self, ClientError> {
+    fn try_from(text: String) -> Result<Self, BaseUrlError> {
         text.parse()
     }
 }
@@ -130,9 +144,8 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-/// Returns an error without the URL itself, which may contain a password.
-fn refuse(why: &str) -> ClientError {
-    ClientError::new(ClientErrorKind::Configuration, format!("the base URL {why}"))
+fn refuse(why: &'static str) -> BaseUrlError {
+    BaseUrlError { why, source: None }
 }
 
 #[cfg(test)]
@@ -149,7 +162,6 @@ mod tests {
     #[track_caller]
     fn refused(text: &str, why: &str) {
         let error = text.parse::<BaseUrl>().unwrap_err();
-        assert_eq!(error.kind(), ClientErrorKind::Configuration);
         assert_eq!(error.to_string(), format!("the base URL {why}"));
     }
 

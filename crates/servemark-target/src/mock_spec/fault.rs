@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::MockSpecError;
 use super::grammar;
-use crate::MockError;
 
 /// A fault to inject, and how often.
 ///
@@ -47,12 +47,12 @@ use crate::MockError;
 /// `cut` sends half of it, `stall` delays it; faults in the stream's text do not affect it.
 ///
 /// ```
-/// use servemark_mock::{Fault, FaultKind};
+/// use servemark_target::{Fault, FaultKind};
 ///
 /// let fault: Fault = "cut@5/3".parse()?;
 /// assert_eq!((fault.kind(), fault.every()), (&FaultKind::Cut { chunk: 5 }, 3));
 /// assert!("cut/3".parse::<Fault>().unwrap_err().to_string().contains("expected cut@CHUNK"));
-/// # Ok::<(), servemark_mock::MockError>(())
+/// # Ok::<(), servemark_target::MockSpecError>(())
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
@@ -83,7 +83,7 @@ impl Fault {
     }
 
     /// Whether the fault hits the request with this one-based number.
-    pub(crate) fn hits(&self, ordinal: u64) -> bool {
+    pub fn hits(&self, ordinal: u64) -> bool {
         ordinal.is_multiple_of(u64::from(self.every.get()))
     }
 }
@@ -193,9 +193,9 @@ pub enum ErrorShape {
 }
 
 impl FromStr for Fault {
-    type Err = MockError;
+    type Err = MockSpecError;
 
-    fn from_str(text: &str) -> Result<Self, MockError> {
+    fn from_str(text: &str) -> Result<Self, MockSpecError> {
         grammar::parse(text)
     }
 }
@@ -211,9 +211,9 @@ impl fmt::Display for Fault {
 }
 
 impl TryFrom<String> for Fault {
-    type Error = MockError;
+    type Error = MockSpecError;
 
-    fn try_from(text: String) -> Result<Self, MockError> {
+    fn try_from(text: String) -> Result<Self, MockSpecError> {
         text.parse()
     }
 }

@@ -53,32 +53,6 @@ impl ImitatedEngine {
             Self::Vllm => "vllm",
         }
     }
-
-    /// Returns the owner of a model in the list of models.
-    pub(crate) fn owner(self, model: &str) -> &str {
-        match self {
-            Self::LlamaCpp => "llamacpp",
-            Self::Ollama => "library",
-            Self::TensorrtLlm => "tensorrt_llm",
-            Self::Tgi => model,
-            Self::Lmdeploy | Self::Sglang | Self::Vllm => self.name(),
-        }
-    }
-
-    /// Returns whether the engine's server has a route that describes it.
-    pub(crate) fn has(self, route: &str) -> bool {
-        match route {
-            "/api/tags" | "/api/version" => self == Self::Ollama,
-            "/info" => self == Self::Tgi,
-            "/metrics" => !matches!(self, Self::Ollama | Self::TensorrtLlm),
-            "/props" => self == Self::LlamaCpp,
-            "/get_model_info" | "/get_server_info" | "/model_info" | "/server_info" => {
-                self == Self::Sglang
-            }
-            "/version" => matches!(self, Self::TensorrtLlm | Self::Vllm),
-            _ => true,
-        }
-    }
 }
 
 impl fmt::Display for ImitatedEngine {

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
+use super::MockSpecError;
 use super::duration::{millis, parse_duration};
 use super::fault::{ErrorShape, Fault, FaultKind};
-use crate::MockError;
 
-pub(super) fn parse(text: &str) -> Result<Fault, MockError> {
-    let bad = |expected: String| MockError::Fault { given: text.to_owned(), expected };
+pub(super) fn parse(text: &str) -> Result<Fault, MockSpecError> {
+    let bad = |expected: String| MockSpecError::Fault { given: text.to_owned(), expected };
     let parts = Parts::of(text);
     let Some(form) = FORMS.iter().find(|form| name_of(form) == parts.name) else {
         return Err(bad(format!("one of {}", FORMS.join(", "))));

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::answer_limits::AnswerLimits;
 use crate::base_url::BaseUrl;
 use crate::opening::OpeningSpec;
-use crate::reservation::AnswerLimits;
 use crate::reuse::ReuseSpec;
 use crate::timeouts::Timeouts;
 
@@ -68,7 +68,8 @@ impl TargetSpec {
         }
     }
 
-    /// Checks whether requests can be [sent precisely](crate::HttpTransport::with_precise_send).
+    /// Checks whether requests can be sent precisely: written when they are due, as they were
+    /// encoded before.
     pub fn check_precise(&self) -> Result<(), NotPrecise> {
         match (self.http_version, self.http1_stack) {
             _ if self.base_url.is_https() => Err(NotPrecise::Encrypted),

@@ -1,4 +1,4 @@
-//! The server's configuration as a value.
+//! The configuration of the simulator.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -8,16 +8,18 @@ use serde::{Deserialize, Serialize};
 
 mod duration;
 mod engine;
+mod error;
 mod fault;
 mod grammar;
 mod server_times;
 
 pub use duration::parse_duration;
 pub use engine::ImitatedEngine;
+pub use error::MockSpecError;
 pub use fault::{ErrorShape, Fault, FaultKind};
 pub use server_times::ReportedTimes;
 
-/// The configuration of a server.
+/// The configuration of the simulator, the server of `servemark-mock`.
 ///
 /// In JSON, durations are written as milliseconds and read as milliseconds or as text such as
 /// `"1.5s"`.

@@ -39,7 +39,7 @@ impl Default for Timeouts {
 
 impl Timeouts {
     /// Creates time-outs with one limit for all stages, for calls that are not measured.
-    pub(crate) fn all(limit: Duration) -> Self {
+    pub fn all(limit: Duration) -> Self {
         Self { connect: limit, first_byte: limit, idle: limit, total: limit }
     }
 }

@@ -3,14 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::base_url::BaseUrl;
-use crate::credentials::Credentials;
-use crate::error::ClientError;
 
 /// The address of a source of metrics, such as `http://127.0.0.1:9400/metrics`.
 ///
@@ -18,12 +14,12 @@ use crate::error::ClientError;
 /// serialised.
 ///
 /// ```
-/// use servemark_client::MetricsUrl;
+/// use servemark_target::MetricsUrl;
 ///
 /// let url: MetricsUrl = "http://me:pass@gpu0:9400/metrics?token=t".parse()?;
 /// assert_eq!(url.to_string(), "http://gpu0:9400/metrics");
 /// assert!(!format!("{url:?}").contains("pass"));
-/// # Ok::<(), servemark_client::MetricsUrlError>(())
+/// # Ok::<(), servemark_target::MetricsUrlError>(())
 /// ```
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
@@ -49,11 +45,10 @@ impl MetricsUrl {
         self.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default()
     }
 
-    /// Returns the credentials that carry the user name and the password.
-    pub fn credentials(&self) -> Result<Credentials, ClientError> {
-        let Some(user) = &self.user else { return Ok(Credentials::new()) };
-        let pair = BASE64_STANDARD.encode(decoded(user));
-        Credentials::new().authorization(&format!("Basic {pair}"))
+    /// Returns the user name and the password, with a colon between them and without
+    /// percent-encoding; `None` if the address has none. It is a secret.
+    pub fn user(&self) -> Option<Vec<u8>> {
+        self.user.as_deref().map(decoded)
     }
 
     /// Replaces the secrets in a message.
@@ -148,11 +143,11 @@ mod tests {
             ("https://host:1/x/metrics".to_owned(), "?name=up&token=t".to_owned())
         );
         assert_eq!(decoded("a:b%20c%"), b"a:b c%");
-        assert_eq!(url.credentials().unwrap().names(), ["authorization"]);
+        assert_eq!(url.user().unwrap(), b"a:b c");
         let message = "cannot read /x/metrics?name=up&token=t of a:b%20c";
         assert_eq!(url.redacted(message), "cannot read /x/metrics?*** of ***");
         let plain: MetricsUrl = String::from(url.clone()).parse().unwrap();
-        assert!(plain.route().is_empty() && plain.credentials().unwrap().is_empty());
+        assert!(plain.route().is_empty() && plain.user().is_none());
     }
 
     #[test]
