@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 
 use crate::licences;
 use crate::metadata::{Package, packages};
-use crate::tidy;
+use crate::{tidy, wheel};
 
 /// Runs all checks and stops at the first failure.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -16,7 +16,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
     features()?;
     cargo(&["doc", "--workspace", "--no-deps", "--locked"])?;
-    cargo(&["test", "--workspace", "--locked"])
+    cargo(&["test", "--workspace", "--locked"])?;
+    wheel::run(&[])
 }
 
 /// Checks the licences of dependencies as `deny.toml` asks and, if cargo-deny is installed, also

@@ -16,6 +16,7 @@ mod package;
 mod site;
 mod tidy;
 mod toml_file;
+mod wheel;
 
 /// A task, given the words after its name.
 type Task = fn(&[&str]) -> anyhow::Result<()>;
@@ -33,6 +34,7 @@ const COMMANDS: &[(&str, Task)] = &[
     ("package", |_| package::run()),
     ("site", |_| site::run()),
     ("tidy", |_| tidy::run()),
+    ("wheel", wheel::run),
 ];
 
 fn main() -> ExitCode {

@@ -59,12 +59,18 @@ const LAYERS: &[(&str, u8)] = &[
     ("servemark-bin", 8),
     ("servemark-benches", 8),
     ("servemark-fuzz-targets", 8),
+    ("servemark-python", 8),
     ("xtask", 8),
 ];
 
 /// Third-party crates that only these crates of the workspace may depend on.
 const HOMES: &[(&str, &[&str])] = &[
-    ("anyhow", &["mock-server", "servemark-benches", "servemark-terminal", "xtask"]),
+    (
+        "anyhow",
+        &["mock-server", "servemark-benches", "servemark-python", "servemark-terminal", "xtask"],
+    ),
+    ("arrow-array", &["servemark-python"]),
+    ("arrow-schema", &["servemark-python"]),
     ("async-nats", &["servemark-cluster"]),
     ("candle-core", &["servemark-engine"]),
     ("candle-nn", &["servemark-engine"]),
@@ -88,6 +94,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("parquet", &["servemark-datasets", "servemark-report"]),
     ("plotters", &["servemark-report"]),
     ("png", &["servemark-command-lines", "servemark-datasets", "servemark-report"]),
+    ("pyo3", &["servemark-python"]),
     ("regex-lite", &["servemark-command-lines"]),
     ("rusqlite", &["servemark-command-lines", "servemark-report"]),
     ("rustls", &["servemark-client"]),

@@ -93,12 +93,26 @@ const EXIT_CODES: &str = "0 done, 1 internal error, 2 usage or a file is no resu
 impl CompareArgs {
     /// Creates the comparison of two results that vLLM's Rust client prints with `--compare`.
     pub(crate) fn of(before: PathBuf, after: PathBuf) -> Self {
-        let policy = MetricPolicy::vllm();
+        let sides = [vec![before], vec![after]];
+        Self { has_vllm_table: true, ..Self::of_sides(sides, MetricPolicy::vllm()) }
+    }
+
+    /// Creates the comparison of the results of both sides, before and after, that has no conditions
+    /// and writes no files.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if `definitions` is not the name of a policy: native, sglang or vllm.
+    pub fn by_name(sides: [Vec<PathBuf>; 2], definitions: &str) -> Result<Self, String> {
+        Ok(Self::of_sides(sides, parse_policy(definitions)?))
+    }
+
+    fn of_sides([before, after]: [Vec<PathBuf>; 2], policy: MetricPolicy) -> Self {
         Self {
             first: None,
             second: None,
-            before: vec![before],
-            after: vec![after],
+            before,
+            after,
             policy,
             conditions: Vec::new(),
             no_worse_than: Vec::new(),
@@ -109,7 +123,7 @@ impl CompareArgs {
             page: None,
             json: false,
             gates: GateArgs::default(),
-            has_vllm_table: true,
+            has_vllm_table: false,
         }
     }
 

@@ -11,7 +11,8 @@ use crate::own::{PLAIN_EXIT_CODES, notes, parse_command};
 /// Write a run log in formats of other programs
 ///
 /// Of --parquet, requests.parquet has a row for each request, tokens.parquet one for each piece of output, which
-/// names its request by the number of its row. Times are nanoseconds since the run's clock started.
+/// names its request by the number of its row, and series.parquet one for each reading of a metric. Times are
+/// nanoseconds since the run's clock started.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "export", max_term_width = 100, after_help = notes(&EXAMPLES, PLAIN_EXIT_CODES))]
 #[non_exhaustive]
@@ -19,8 +20,8 @@ pub struct ExportArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
-    /// Folder for requests.parquet and tokens.parquet; it is created if it does not exist, and
-    /// existing files are replaced
+    /// Folder for requests.parquet, tokens.parquet and series.parquet; it is created if it does not
+    /// exist, and existing files are replaced
     #[arg(long, value_name = "DIR", required_unless_present = "benchmark_report")]
     pub parquet: Option<PathBuf>,
     /// File for llm-d's benchmark report, version 0.2, as JSON; an existing file is replaced

@@ -103,11 +103,48 @@ pub(crate) fn parse(
     environment: &Environment,
 ) -> Result<FileRun, UsageError> {
     let args: RunFileArgs = parse_command("servemark run", args)?;
+    let content = read(&args.file, environment);
+    Ok(file_run(args, content, environment))
+}
+
+impl FileRun {
+    /// Describes the run of a file as `servemark run FILE` does, with the results in `out` or in the
+    /// usual folder.
+    pub fn of_file(file: PathBuf, out: Option<PathBuf>, environment: &Environment) -> Self {
+        let content = read(&file, environment);
+        file_run(RunFileArgs { out, ..RunFileArgs::of(file) }, content, environment)
+    }
+
+    /// Describes the run of a plan that is no file, with the results in `out` or in the usual folder.
+    /// Messages call it `name`.
+    pub fn of_document(
+        (name, document): (&str, Value),
+        out: Option<PathBuf>,
+        environment: &Environment,
+    ) -> Self {
+        file_run(RunFileArgs { out, ..RunFileArgs::of(name.into()) }, Ok(document), environment)
+    }
+}
+
+impl RunFileArgs {
+    /// Returns the arguments that name a file alone.
+    fn of(file: PathBuf) -> Self {
+        let args = ["run".into(), "--".into(), file.into_os_string()];
+        Self::try_parse_from(args).expect("a file is all that is required")
+    }
+}
+
+/// Describes a run, given the content of its file or why it cannot be read.
+fn file_run(
+    args: RunFileArgs,
+    content: Result<Value, String>,
+    environment: &Environment,
+) -> FileRun {
     let mut faults = Vec::new();
     let credentials = credentials(&args.header, environment)
         .map_err(|error| faults.push(error.to_string()))
         .unwrap_or_default();
-    let document = document(&args, environment, &mut faults);
+    let document = document(&args, content, &mut faults);
     let names_tables =
         document.as_ref().is_some_and(|file| file.pointer("/scoring/layouts").is_some());
     let shows_tables = args.display.full || names_tables;
@@ -120,19 +157,18 @@ pub(crate) fn parse(
     let folder = ResultsFolder::named_or_usual(args.out, environment);
     let gates = args.gates.in_environment(environment);
     let DisplayArgs { quiet, live, .. } = args.display;
-    Ok(FileRun { file: args.file, parsed, faults, folder, shows_tables, quiet, live, gates })
+    FileRun { file: args.file, parsed, faults, folder, shows_tables, quiet, live, gates }
 }
 
-/// Returns the content of the file with the values of `--set`, or `None` if it cannot be read. Adds
-/// all faults to `faults`.
+/// Returns the content of the file with the values of `--set`, or `None` if there is none. Adds all
+/// faults to `faults`.
 fn document(
     args: &RunFileArgs,
-    environment: &Environment,
+    content: Result<Value, String>,
     faults: &mut Vec<String>,
 ) -> Option<Value> {
-    let mut document = read(&args.file, environment)
-        .map_err(|why| faults.push(format!("{} {why}", path_text(&args.file))))
-        .ok()?;
+    let mut document =
+        content.map_err(|why| faults.push(format!("{} {why}", path_text(&args.file)))).ok()?;
     faults.extend(args.set.iter().filter_map(|setting| setting.apply(&mut document).err()));
     Some(document)
 }
@@ -208,6 +244,25 @@ mod tests {
         for part in ["--header", "--set backend.x", "did you mean seed?", "did you mean load?"] {
             assert!(reported.contains(part), "{part:?} is not in {reported}");
         }
+    }
+
+    #[test]
+    fn a_document_is_a_run_like_a_file() {
+        let folder = || Some("--out".into());
+        let environment = Environment::default().with_file("-a.toml", FILE);
+        let of_file = FileRun::of_file("-a.toml".into(), folder(), &environment);
+        let document = serde_json::json!({
+            "backend": "vllm",
+            "server": {"at": {"base_url": "http://h:1"}},
+            "workload": {"dataset": {"dataset": "sharegpt"}},
+        });
+        let plan = ("the plan", document);
+        let of_document = FileRun::of_document(plan, folder(), &Environment::default());
+        assert_eq!(of_file.parsed.unwrap().plan, of_document.parsed.unwrap().plan);
+        assert_eq!(of_document.folder, ResultsFolder::Named("--out".into()));
+        let plan = ("the plan", serde_json::json!({"laod": {}}));
+        let faulty = FileRun::of_document(plan, None, &Environment::default());
+        assert!(faulty.faults.join("\n").contains("did you mean load?"), "{:?}", faulty.faults);
     }
 
     #[test]

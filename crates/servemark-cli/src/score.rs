@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, Parser};
 use servemark_metrics::{ConcurrencyRatio, FailOn, Objective, Slo, Verdict};
@@ -60,7 +61,7 @@ pub struct ScoringArgs {
     /// evalscope; those of the run if left out. A name with a release, such as evalscope-1.7,
     /// sglang-0.5.6 or vllm-0.11.0, is that table with that --style
     #[arg(long = "layout", visible_alias = "as", value_name = "NAMES", value_delimiter = ',',
-          value_parser = parse_tables)]
+          value_parser = Tables::from_str)]
     pub tables: Vec<Tables>,
     /// Release of the peer in whose form its table and files are written: evalscope-1.14, 1.7 or
     /// 1.0, sglang-0.5.23, 0.5.9, 0.5.6 or 0.5.1, vllm-0.33.0, 0.11.1, 0.11.0, 0.10.2 or 0.10.0;
@@ -148,9 +149,9 @@ impl ScoringArgs {
     pub fn scoring(&self, of_run: ScoringSpec) -> ScoringSpec {
         let mut scoring = of_run;
         if !self.tables.is_empty() {
-            scoring.layouts = self.tables.iter().map(|tables| tables.layout).collect();
+            Tables::apply(&self.tables, &mut scoring);
         }
-        for style in self.tables.iter().filter_map(|tables| tables.style).chain(self.style) {
+        if let Some(style) = self.style {
             style.apply(&mut scoring);
         }
         if !self.slos.is_empty() {
@@ -224,10 +225,25 @@ pub struct Tables {
     pub style: Option<TableStyle>,
 }
 
-fn parse_tables(name: &str) -> Result<Tables, String> {
-    match TableStyle::from_name(name).filter(|_| name.contains('-')) {
-        Some(style) => Ok(Tables { layout: style.layout(), style: Some(style) }),
-        None => Ok(Tables { layout: parse_layout(name)?, style: None }),
+impl Tables {
+    /// Puts these tables in place of those of a scoring.
+    pub fn apply(tables: &[Self], scoring: &mut ScoringSpec) {
+        scoring.layouts = tables.iter().map(|tables| tables.layout).collect();
+        for style in tables.iter().filter_map(|tables| tables.style) {
+            style.apply(scoring);
+        }
+    }
+}
+
+/// Reads the name of a layout, or of a layout and a release, such as `vllm-0.11.0`.
+impl FromStr for Tables {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match TableStyle::from_name(name).filter(|_| name.contains('-')) {
+            Some(style) => Ok(Self { layout: style.layout(), style: Some(style) }),
+            None => Ok(Self { layout: parse_layout(name)?, style: None }),
+        }
     }
 }
 

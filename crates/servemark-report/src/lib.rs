@@ -9,6 +9,7 @@ mod benchmark_report;
 mod boxes;
 mod calls;
 pub mod chart;
+pub mod columns;
 mod comparison;
 mod dataset_stats;
 mod embedding;
@@ -64,7 +65,9 @@ pub use native::{
 pub use offline::{MeasuredOver, OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 #[cfg(feature = "parquet")]
-pub use parquet::{ParquetExportError, write_requests_parquet, write_tokens_parquet};
+pub use parquet::{
+    ParquetExportError, write_requests_parquet, write_series_parquet, write_tokens_parquet,
+};
 pub use plot::ThroughputPlots;
 pub use records::{
     Binner, Filter, Pareto, ParetoSpec, Records, RecordsError, Relation, RelationSpec,

@@ -9,8 +9,13 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
-use servemark_core::{Phase, RequestRecord, RunLog, Stamp};
+use servemark_core::RunLog;
 use thiserror::Error;
+
+use crate::columns::{
+    Column, ColumnKind, REQUEST_COLUMNS, SERIES_COLUMNS, TOKEN_COLUMNS, TableColumns, TokenRows,
+    request_columns, series_columns,
+};
 
 /// Why a table cannot be written.
 #[derive(Debug, Error)]
@@ -23,7 +28,7 @@ pub fn write_requests_parquet(
     log: &RunLog,
     out: impl Write + Send,
 ) -> Result<(), ParquetExportError> {
-    let mut table = Table::new(out, "requests", &REQUESTS)?;
+    let mut table = Table::new(out, REQUEST_COLUMNS)?;
     for records in log.records().chunks(ROWS) {
         table.group(request_columns(records))?;
     }
@@ -36,133 +41,30 @@ pub fn write_tokens_parquet(
     log: &RunLog,
     out: impl Write + Send,
 ) -> Result<(), ParquetExportError> {
-    let mut table = Table::new(out, "tokens", &TOKENS)?;
-    let mut pieces = Pieces::default();
+    let mut table = Table::new(out, TOKEN_COLUMNS)?;
+    let mut pieces = TokenRows::default();
     for (row, record) in log.records().iter().enumerate() {
         pieces.add(row, record);
-        if pieces.request.len() >= ROWS {
-            table.group(std::mem::take(&mut pieces).columns())?;
+        if pieces.len() >= ROWS {
+            table.group(std::mem::take(&mut pieces).into_columns())?;
         }
     }
-    table.group(pieces.columns())?;
+    table.group(pieces.into_columns())?;
     table.close()
 }
 
-/// Kind of a column.
-#[derive(Clone, Copy)]
-enum Kind {
-    Flag,
-    Float,
-    Text,
-    Whole,
+/// Writes a row for each reading of a series of metrics.
+pub fn write_series_parquet(
+    log: &RunLog,
+    out: impl Write + Send,
+) -> Result<(), ParquetExportError> {
+    let mut table = Table::new(out, SERIES_COLUMNS)?;
+    table.group(series_columns(log.telemetry()))?;
+    table.close()
 }
-
-/// Values of a column, `None` where a row has none.
-enum Column {
-    Flag(Vec<Option<bool>>),
-    Float(Vec<Option<f64>>),
-    Text(Vec<Option<String>>),
-    Whole(Vec<Option<i64>>),
-}
-
-const REQUESTS: [(&str, Kind); 19] = [
-    ("index", Kind::Whole),
-    ("turn", Kind::Whole),
-    ("phase", Kind::Text),
-    ("request_id", Kind::Text),
-    ("success", Kind::Flag),
-    ("status", Kind::Whole),
-    ("error_kind", Kind::Text),
-    ("error", Kind::Text),
-    ("finish_reason", Kind::Text),
-    ("planned_prompt_tokens", Kind::Whole),
-    ("planned_output_tokens", Kind::Whole),
-    ("server_prompt_tokens", Kind::Whole),
-    ("server_output_tokens", Kind::Whole),
-    ("scheduled_ns", Kind::Whole),
-    ("sent_ns", Kind::Whole),
-    ("first_output_ns", Kind::Whole),
-    ("ended_ns", Kind::Whole),
-    ("ttft_ms", Kind::Float),
-    ("e2e_ms", Kind::Float),
-];
-
-const TOKENS: [(&str, Kind); 6] = [
-    ("request", Kind::Whole),
-    ("piece", Kind::Whole),
-    ("at_ns", Kind::Whole),
-    ("tokens", Kind::Whole),
-    ("bytes", Kind::Whole),
-    ("read_lag_us", Kind::Whole),
-];
 
 /// Number of rows that are kept in memory and written together, about.
 const ROWS: usize = 1 << 18;
-
-fn request_columns(records: &[RequestRecord]) -> Vec<Column> {
-    let whole = |of: &dyn Fn(&RequestRecord) -> Option<i64>| {
-        Column::Whole(records.iter().map(of).collect())
-    };
-    let text = |of: &dyn Fn(&RequestRecord) -> Option<String>| {
-        Column::Text(records.iter().map(of).collect())
-    };
-    let since_sent = |of: &dyn Fn(&RequestRecord) -> Option<Stamp>| {
-        let since =
-            |record: &RequestRecord| Some(of(record)?.since(record.started()).as_secs_f64());
-        Column::Float(records.iter().map(|record| Some(since(record)? * 1e3)).collect())
-    };
-    let ended = |record: &RequestRecord| record.is_success().then_some(record.ended);
-    vec![
-        whole(&|record| i64::try_from(record.index).ok()),
-        whole(&|record| Some(record.turn.into())),
-        text(&|record| Some(phase(record.phase).to_owned())),
-        text(&|record| record.request_id.as_deref().map(str::to_owned)),
-        Column::Flag(records.iter().map(|record| Some(record.is_success())).collect()),
-        whole(&|record| record.status.map(Into::into)),
-        text(&|record| Some(record.outcome.as_ref().err()?.kind.to_string())),
-        text(&|record| Some(record.outcome.as_ref().err()?.message.clone())),
-        text(&|record| record.outcome.as_ref().ok()?.reason.clone()),
-        whole(&|record| Some(record.planned.prompt_tokens.into())),
-        whole(&|record| Some(record.planned.output_tokens.into())),
-        whole(&|record| record.usage.as_ref()?.prompt_tokens.map(Into::into)),
-        whole(&|record| record.usage.as_ref()?.completion_tokens.map(Into::into)),
-        whole(&|record| nanos(record.scheduled)),
-        whole(&|record| nanos(record.sent?)),
-        whole(&|record| nanos(record.deltas.first_at()?)),
-        whole(&|record| nanos(record.ended)),
-        since_sent(&|record| record.deltas.first_at()),
-        since_sent(&ended),
-    ]
-}
-
-/// Pieces of output of several requests.
-#[derive(Default)]
-struct Pieces {
-    request: Vec<Option<i64>>,
-    piece: Vec<Option<i64>>,
-    at: Vec<Option<i64>>,
-    tokens: Vec<Option<i64>>,
-    bytes: Vec<Option<i64>>,
-    lag: Vec<Option<i64>>,
-}
-
-impl Pieces {
-    fn add(&mut self, row: usize, record: &RequestRecord) {
-        for (number, delta) in record.deltas.rows().enumerate() {
-            self.request.push(i64::try_from(row).ok());
-            self.piece.push(i64::try_from(number).ok());
-            self.at.push(nanos(delta.at));
-            self.tokens.push(delta.tokens.map(Into::into));
-            self.bytes.push(Some(delta.bytes.into()));
-            self.lag.push(Some(delta.lag_us.into()));
-        }
-    }
-
-    fn columns(self) -> Vec<Column> {
-        let Self { request, piece, at, tokens, bytes, lag } = self;
-        [request, piece, at, tokens, bytes, lag].into_iter().map(Column::Whole).collect()
-    }
-}
 
 /// A table that is being written.
 struct Table<W: Write + Send> {
@@ -170,7 +72,8 @@ struct Table<W: Write + Send> {
 }
 
 impl<W: Write + Send> Table<W> {
-    fn new(out: W, name: &str, columns: &[(&str, Kind)]) -> Result<Self, ParquetError> {
+    fn new(out: W, columns: TableColumns) -> Result<Self, ParquetError> {
+        let TableColumns { name, columns } = columns;
         let fields = columns.iter().map(|(name, kind)| field(name, *kind).map(Arc::new));
         let fields = fields.collect::<Result<Vec<_>, _>>()?;
         let schema = Type::group_type_builder(name).with_fields(fields).build()?;
@@ -183,7 +86,7 @@ impl<W: Write + Send> Table<W> {
         let mut group = self.writer.next_row_group()?;
         for column in columns {
             let Some(mut writer) = group.next_column()? else { break };
-            column.write(&mut writer)?;
+            write(column, &mut writer)?;
             writer.close()?;
         }
         group.close().map(drop)
@@ -195,12 +98,12 @@ impl<W: Write + Send> Table<W> {
     }
 }
 
-fn field(name: &str, kind: Kind) -> Result<Type, ParquetError> {
+fn field(name: &str, kind: ColumnKind) -> Result<Type, ParquetError> {
     let (physical, logical) = match kind {
-        Kind::Flag => (PhysicalType::BOOLEAN, None),
-        Kind::Float => (PhysicalType::DOUBLE, None),
-        Kind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Whole => (PhysicalType::INT64, None),
+        ColumnKind::Flag => (PhysicalType::BOOLEAN, None),
+        ColumnKind::Float => (PhysicalType::DOUBLE, None),
+        ColumnKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnKind::Whole => (PhysicalType::INT64, None),
     };
     Type::primitive_type_builder(name, physical)
         .with_repetition(Repetition::OPTIONAL)
@@ -208,30 +111,27 @@ fn field(name: &str, kind: Kind) -> Result<Type, ParquetError> {
         .build()
 }
 
-impl Column {
-    fn write(self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
-        match self {
-            Self::Flag(values) => {
-                let (levels, values) = present(values);
-                out.typed::<BoolType>().write_batch(&values, Some(&levels), None)
-            }
-            Self::Float(values) => {
-                let (levels, values) = present(values);
-                out.typed::<DoubleType>().write_batch(&values, Some(&levels), None)
-            }
-            Self::Text(values) => {
-                let (levels, values) = present(values);
-                let values: Vec<ByteArray> =
-                    values.iter().map(|text| text.as_str().into()).collect();
-                out.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)
-            }
-            Self::Whole(values) => {
-                let (levels, values) = present(values);
-                out.typed::<Int64Type>().write_batch(&values, Some(&levels), None)
-            }
+fn write(column: Column, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+    match column {
+        Column::Flag(values) => {
+            let (levels, values) = present(values);
+            out.typed::<BoolType>().write_batch(&values, Some(&levels), None)
         }
-        .map(drop)
+        Column::Float(values) => {
+            let (levels, values) = present(values);
+            out.typed::<DoubleType>().write_batch(&values, Some(&levels), None)
+        }
+        Column::Text(values) => {
+            let (levels, values) = present(values);
+            let values: Vec<ByteArray> = values.iter().map(|text| text.as_str().into()).collect();
+            out.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)
+        }
+        Column::Whole(values) => {
+            let (levels, values) = present(values);
+            out.typed::<Int64Type>().write_batch(&values, Some(&levels), None)
+        }
     }
+    .map(drop)
 }
 
 /// Returns for each row whether it has a value, and the values.
@@ -240,28 +140,13 @@ fn present<T>(values: Vec<Option<T>>) -> (Vec<i16>, Vec<T>) {
     (levels, values.into_iter().flatten().collect())
 }
 
-fn nanos(stamp: Stamp) -> Option<i64> {
-    i64::try_from(stamp.as_nanos()).ok()
-}
-
-const fn phase(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Warmup => "warmup",
-        Phase::Measure => "measure",
-        Phase::Retried => "retried",
-        Phase::Probe => "probe",
-        Phase::CacheCold => "cache_cold",
-        Phase::CacheWarm => "cache_warm",
-        _ => "other",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
     use servemark_core::{
-        Delta, ErrorKind, Finish, Header, Recorder, RequestError, RunFacts, Sample, Sink,
+        Delta, ErrorKind, Finish, Header, Phase, Recorder, RequestError, RunFacts, Sample, Sink,
+        Stamp,
     };
 
     use super::*;

@@ -14,39 +14,59 @@ use servemark_cli::{
 
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::{screen, serve};
+use crate::{screen, serve, starter};
 
 /// Runs `bench-embedding`.
 pub fn bench_embedding() -> ExitCode {
-    answer(|args, environment| embedding_bench("bench-embedding", args, environment))
+    answer(own_args(), |args, environment| embedding_bench("bench-embedding", args, environment))
+        .into()
 }
 
 /// Runs `bench-offline`.
 #[cfg(feature = "engine")]
 pub fn bench_offline() -> ExitCode {
-    answer(|args, environment| {
+    answer(own_args(), |args, environment| {
         command_line::bench_offline("bench-offline", None, args, environment)
     })
+    .into()
 }
 
 /// Runs `bench-serving`.
 pub fn bench_serving() -> ExitCode {
-    answer(|args, environment| command_line::bench_serving("bench-serving", args, environment))
+    answer(own_args(), |args, environment| {
+        command_line::bench_serving("bench-serving", args, environment)
+    })
+    .into()
 }
 
 /// Runs `servemark`.
 pub fn dispatch() -> ExitCode {
-    answer(command_line::parse)
+    answer(own_args(), command_line::parse).into()
+}
+
+/// Runs `servemark` inside a process that another program started, such as a Python interpreter.
+/// `args` are the arguments after the program's name. `starter` is the command that starts
+/// `servemark` once more, to which its arguments are added.
+///
+/// It is to be called at most once in a process, whose exit code it returns.
+pub fn dispatch_inside(starter: Vec<OsString>, args: Vec<OsString>) -> Code {
+    starter::set(starter);
+    answer(args, command_line::parse)
+}
+
+/// Returns the arguments of this process after the program's name.
+fn own_args() -> Vec<OsString> {
+    args_os().skip(1).collect()
 }
 
 fn answer(
+    args: Vec<OsString>,
     parse: impl FnOnce(Vec<OsString>, &Environment) -> Result<Invocation, UsageError>,
-) -> ExitCode {
+) -> Code {
     // A closed standard error is not an error of the program.
     let log = tracing_subscriber::fmt().with_ansi(false).without_time();
     let log = log.with_max_level(LevelFilter::WARN);
     log.with_writer(|| screen::LogLines).log_internal_errors(false).init();
-    let args = args_os().skip(1).collect();
     let environment = Environment::from_process();
     screen::set_columns(environment.columns());
     let parse = |args| {
@@ -56,9 +76,9 @@ fn answer(
     match survive_file_size_limit().map(|()| parse(args)) {
         Err(error) => {
             screen::eprint_line(&format!("error: cannot handle signals: {error}"));
-            Code::Internal.into()
+            Code::Internal
         }
-        Ok(parsed) => answered(parsed, &environment).of_process(stopped_by()).into(),
+        Ok(parsed) => answered(parsed, &environment).of_process(stopped_by()),
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use servemark::ExitCode;
 use servemark_cli::LaunchArgs;
 
-use crate::screen;
+use crate::{screen, starter};
 
 /// Starts the command on every host and waits for all of them.
 pub(crate) fn launch(args: &LaunchArgs) -> anyhow::Result<ExitCode> {
@@ -61,7 +61,7 @@ impl Rank {
         let own = ["--coordinator", url, "--world", &world, "--rank", &rank.to_string()];
         let words = args.command.iter().map(String::as_str).chain(own);
         let mut command = if is_here(&host) {
-            let mut command = Command::new(std::env::current_exe()?);
+            let mut command = starter::command()?;
             command.args(words);
             command
         } else {

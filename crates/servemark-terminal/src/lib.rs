@@ -41,6 +41,7 @@ mod serve;
 mod sglang;
 mod slices;
 mod slo;
+mod starter;
 mod sweep;
 mod ticker;
 mod vllm;
@@ -48,4 +49,6 @@ mod vllm_sweep;
 
 #[cfg(feature = "engine")]
 pub use entry::bench_offline;
-pub use entry::{bench_embedding, bench_serving, dispatch};
+pub use entry::{bench_embedding, bench_serving, dispatch, dispatch_inside};
+pub use run_file::{KeptRun, run_into_folder};
+pub use serve::exit_code_of;

@@ -32,23 +32,24 @@ pub(crate) fn show_and_keep(
         }
         RunOutput::Tables { is_full } => show(scores, is_full)?,
     }
-    let kept = folder.map(|folder| keep_in_folder(run, scores, &document, folder));
+    let kept = folder.map(|folder| {
+        keep_in_folder(run, scores, &document, folder)
+            .inspect(|()| results_folder::announce(Some(folder)))
+    });
     let code = keep(run, scores, output);
     kept.transpose()?;
     code
 }
 
 /// Writes the page and the summary of a run into its folder.
-fn keep_in_folder(
+pub(crate) fn keep_in_folder(
     run: &Run,
     scores: &Scores<'_>,
     document: &str,
     folder: &Path,
 ) -> anyhow::Result<()> {
     results::write_page(scores, run.run_log.as_deref(), &folder.join("report.html"))?;
-    documents::keep(folder, document)?;
-    results_folder::announce(Some(folder));
-    Ok(())
+    documents::keep(folder, document)
 }
 
 /// Writes the result files and prints the path of the run log. Returns the exit code of the run.
@@ -63,8 +64,20 @@ pub(crate) fn keep(
     say_objectives(scores);
     say_known(scores);
     say_planning(scores);
-    if let Some(error) = &run.run_log_error {
+    if run.run_log_error.is_some() {
         unwritten.print_files();
+    }
+    check_whole(run)?;
+    if let Some(path) = &run.run_log {
+        screen::eprint_line(&format!("Run log: {}", path.display()));
+    }
+    unwritten.into_result(run.run_log.as_deref())?;
+    Ok(scores.exit_code())
+}
+
+/// Returns an error if the log of the run is not whole.
+pub(crate) fn check_whole(run: &Run) -> anyhow::Result<()> {
+    if let Some(error) = &run.run_log_error {
         let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
         bail!("{error}{why}; the report above is whole and the file is not");
     }
@@ -74,11 +87,7 @@ pub(crate) fn keep(
             run.lost_shards
         );
     }
-    if let Some(path) = &run.run_log {
-        screen::eprint_line(&format!("Run log: {}", path.display()));
-    }
-    unwritten.into_result(run.run_log.as_deref())?;
-    Ok(scores.exit_code())
+    Ok(())
 }
 
 /// Prints, whatever the tables show: the audit, each verdict, the verdicts that `--fail-on-verdict`

@@ -1,13 +1,15 @@
 //! Runs what a file describes, and keeps the results in a folder.
 
-use std::path::Path;
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use servemark::{ExitCode, Outputs, Scores, local_faults};
+use servemark::{ExitCode, Outputs, RunContext, Scores, local_faults};
 use servemark_cli::{FileRun, Parsed};
 
 use crate::live_page::{self, RequestedPage};
 use crate::report::RunOutput;
-use crate::{context, gates, offline, report, results_folder, rewrite, screen};
+use crate::{context, documents, gates, offline, report, results, results_folder, rewrite, screen};
 
 /// Runs the plan of a file. All faults that this machine can find are reported together.
 pub(crate) fn run(requested: &FileRun) -> anyhow::Result<ExitCode> {
@@ -71,9 +73,78 @@ fn faults(requested: &FileRun) -> Vec<String> {
 }
 
 fn refuse(requested: &FileRun, faults: &[String]) -> ExitCode {
-    screen::eprint_line(&format!("error: {} is not run:", requested.file.display()));
+    screen::eprint_line(&format!("error: {}", not_run(requested)));
     for fault in faults {
-        screen::eprint_line(&format!("  - {fault}"));
+        screen::eprint_line(&listed(fault));
     }
     ExitCode::Usage
+}
+
+/// Begins the list of the faults of a file.
+fn not_run(requested: &FileRun) -> String {
+    format!("{} is not run:", requested.file.display())
+}
+
+fn listed(fault: &str) -> String {
+    format!("  - {fault}")
+}
+
+/// Faults for which a plan is not run. The text has a line for each.
+#[derive(Debug)]
+pub(crate) struct RefusedPlan(String);
+
+impl fmt::Display for RefusedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for RefusedPlan {}
+
+/// Results of a run that another program than ours has asked for.
+#[derive(Debug)]
+pub struct KeptRun {
+    /// Folder with the page, the summary and, unless the plan names another place, the run log.
+    pub folder: PathBuf,
+    /// Path of the run log; `None` if the run has none.
+    pub run_log: Option<PathBuf>,
+    /// Summary: the document that `servemark run --json` prints.
+    pub summary: String,
+    /// Exit code with which `servemark run` ends.
+    pub exit_code: ExitCode,
+}
+
+/// Runs what a file or a document describes, and keeps the results in the folder of the run as
+/// `servemark run` does. It prints no tables and handles no signals: `context` has the observer of
+/// the run and the handle that stops it.
+///
+/// # Errors
+///
+/// Returns an error with a line for each fault if the plan or the machine does not allow the run;
+/// [`exit_code_of`](crate::exit_code_of) tells the kinds of errors apart.
+pub fn run_into_folder(requested: &FileRun, context: &RunContext) -> anyhow::Result<KeptRun> {
+    let faults = faults(requested);
+    let (Some(parsed), true) = (&requested.parsed, faults.is_empty()) else {
+        let lines = faults.iter().map(|fault| listed(fault));
+        let lines: Vec<String> = std::iter::once(not_run(requested)).chain(lines).collect();
+        return Err(RefusedPlan(lines.join("\n")).into());
+    };
+    let folder = results_folder::new_empty(&requested.folder)?;
+    keep_run(parsed, &folder, context).inspect_err(|_| results_folder::remove_if_empty(&folder))
+}
+
+fn keep_run(parsed: &Parsed, folder: &Path, context: &RunContext) -> anyhow::Result<KeptRun> {
+    let mut parsed = parsed.clone();
+    parsed.keep_in(folder);
+    let plan = &parsed.plan;
+    let run = offline::run(plan, &context::with_settings(context, &parsed))?;
+    let scores = Scores::of_run(&run, &plan.scoring);
+    let summary = documents::of_run(&scores)?;
+    report::keep_in_folder(&run, &scores, &summary, folder)?;
+    let run_log = run.run_log.clone();
+    results::write(&scores, &plan.output, run.sent.as_ref(), run_log.as_deref())
+        .into_result(run_log.as_deref())?;
+    report::check_whole(&run)?;
+    let (folder, exit_code) = (folder.to_owned(), scores.exit_code());
+    Ok(KeptRun { folder, run_log, summary, exit_code })
 }

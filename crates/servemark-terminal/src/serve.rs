@@ -6,6 +6,7 @@ use servemark::core::RunLogError;
 use servemark::{CompareError, ExecuteError, ExitCode, ProcessError, RankError, SweepRunError};
 use servemark_cli::{CliError, ClusterArgs, Invocation};
 
+use crate::run_file::RefusedPlan;
 use crate::{cluster, failures, outputs, screen};
 
 /// Runs a command and returns its exit code.
@@ -27,7 +28,7 @@ pub(crate) fn invoked(
     });
     let code = done.unwrap_or_else(|error| {
         screen::eprint_line(&format!("{speaker}error: {error:#}"));
-        exit_code(&error)
+        exit_code_of(&error)
     });
     failures::print_count();
     screen::final_code(code)
@@ -66,7 +67,7 @@ fn dispatch(invocation: Invocation) -> anyhow::Result<ExitCode> {
 
 /// Returns the exit code of an error. Errors of a run have codes; all others are caused by the
 /// machine or the user.
-fn exit_code(error: &anyhow::Error) -> ExitCode {
+pub fn exit_code_of(error: &anyhow::Error) -> ExitCode {
     let of_run = error.downcast_ref::<ExecuteError>().map(ExecuteError::exit_code);
     let of_sweep = error.downcast_ref::<SweepRunError>().map(SweepRunError::exit_code);
     let of_process = error.downcast_ref::<ProcessError>().map(ProcessError::exit_code);
@@ -74,6 +75,7 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_results = error.downcast_ref::<CompareError>().map(CompareError::exit_code);
     let of_ranks = error.downcast_ref::<RankError>().map(|error| error.code);
     let of_words = error.downcast_ref::<CliError>().map(|_| ExitCode::Usage);
-    let known = [of_run, of_sweep, of_process, of_log, of_results, of_ranks, of_words];
+    let of_plan = error.downcast_ref::<RefusedPlan>().map(|_| ExitCode::Usage);
+    let known = [of_run, of_sweep, of_process, of_log, of_results, of_ranks, of_words, of_plan];
     known.into_iter().flatten().next().unwrap_or(ExitCode::Internal)
 }

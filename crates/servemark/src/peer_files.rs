@@ -6,3 +6,4 @@ mod vllm;
 
 pub use self::aisbench::AisbenchSaved;
 pub use self::vllm::VllmSaved;
+pub(crate) use self::vllm::append_vllm;

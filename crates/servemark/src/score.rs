@@ -23,6 +23,7 @@ use servemark_report::{
 };
 
 pub use self::offline::{offline_latency, offline_throughput};
+use crate::peer_files::append_vllm;
 use crate::{Engine, ExitCode, Run};
 
 /// A run log and its scores. Each score is computed when a report first needs it.
@@ -133,25 +134,37 @@ impl<'a> Scores<'a> {
     /// Appends the result as a line to a file, in the format of vLLM's client or of the offline
     /// benchmark if its layout is the first, otherwise of SGLang's client.
     pub fn append_result(&self, details: ResultDetails, path: &Path) -> io::Result<()> {
-        if self.scoring.layouts.first() == Some(&Layout::Vllm) {
-            return self.append_vllm(&self.vllm_result(details, self.utc_offset_s()), path);
+        let line = self.result_line(details)?;
+        match self.scoring.layouts.first() {
+            Some(Layout::Vllm) => append_vllm(&line, path),
+            _ => append(&line, path),
         }
-        if self.scoring.layouts.first() == Some(&Layout::Offline) {
-            return self.append(Format::Offline.document().as_ref(), path);
-        }
-        let options = self.options();
-        let options = match details {
-            ResultDetails::Brief => options,
-            ResultDetails::Full => options.with_output_details(),
+    }
+
+    /// Returns the line that [`append_result`](Self::append_result) appends: a JSON object.
+    pub fn result_line(&self, details: ResultDetails) -> io::Result<Vec<u8>> {
+        let format = match self.scoring.layouts.first() {
+            Some(Layout::Vllm) => {
+                return self.vllm_line(&self.vllm_result(details, self.utc_offset_s()));
+            }
+            Some(Layout::Offline) => Format::Offline,
+            _ => Format::Sglang(match details {
+                ResultDetails::Brief => self.options(),
+                ResultDetails::Full => self.options().with_output_details(),
+            }),
         };
-        self.append(Format::Sglang(options).document().as_ref(), path)
+        let mut line = Vec::new();
+        self.write(Layout::Sglang, format.document().as_ref(), &mut line)?;
+        Ok(line)
     }
 
     /// Appends the line of SGLang's steady-state file. Returns whether the run has a steady
     /// state.
     pub fn append_steady_state(&self, path: &Path) -> io::Result<bool> {
         let is_found = self.metrics(Layout::Sglang).steady_state.is_some();
-        self.append(&SteadyStateLine, path).map(|()| is_found)
+        let mut line = Vec::new();
+        self.write(Layout::Sglang, &SteadyStateLine, &mut line)?;
+        append(&line, path).map(|()| is_found)
     }
 
     /// Writes the page of the run, by Servemark's own definitions. `source` is where the run log is,
@@ -307,13 +320,6 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// Appends with a single write, so that lines of concurrent programs are not mixed.
-    fn append(&self, format: &dyn ReportFormat, path: &Path) -> io::Result<()> {
-        let mut line = Vec::new();
-        self.write(Layout::Sglang, format, &mut line)?;
-        OpenOptions::new().create(true).append(true).open(path)?.write_all(&line)
-    }
-
     fn write(
         &self,
         layout: Layout,
@@ -370,6 +376,11 @@ impl<'a> Scores<'a> {
         let options = SglangOptions::of(self.scoring.sglang_style);
         if self.scoring.cache_report { options.with_cache_report() } else { options }
     }
+}
+
+/// Appends with a single write, so that lines of concurrent programs are not mixed.
+fn append(line: &[u8], path: &Path) -> io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(line)
 }
 
 /// Writes a grid of runs, one row for each run.

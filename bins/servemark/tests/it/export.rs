@@ -43,7 +43,7 @@ fn the_tables_of_a_run_are_read_by_other_programs() {
     let done = servemark(&folder, &["export", "run.jsonl", "--parquet", "tables"]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     let tables = folder.path().join("tables");
-    for name in ["requests.parquet", "tokens.parquet"] {
+    for name in ["requests.parquet", "tokens.parquet", "series.parquet"] {
         let bytes = fs::read(tables.join(name)).unwrap();
         assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{name}");
     }

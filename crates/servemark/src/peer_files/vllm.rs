@@ -67,7 +67,7 @@ impl Scores<'_> {
         path: PathBuf,
     ) -> io::Result<PathBuf> {
         match mode {
-            SaveMode::Append => self.append_vllm(result, &path).map(|()| path),
+            SaveMode::Append => append_vllm(&self.vllm_line(result)?, &path).map(|()| path),
             SaveMode::Replace => self.draw(result, path),
         }
     }
@@ -84,16 +84,11 @@ impl Scores<'_> {
         VllmResult::new(self.scoring.vllm.clone(), details, utc_offset_s)
     }
 
-    /// Appends a result as a line. Like vLLM, writes no newline after it but one before it if the
-    /// file is not empty.
-    pub(crate) fn append_vllm(&self, result: &VllmResult, path: &Path) -> io::Result<()> {
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    /// Returns a result as a line without its end.
+    pub(crate) fn vllm_line(&self, result: &VllmResult) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
-        if file.metadata()?.len() > 0 {
-            line.push(b'\n');
-        }
         result.write(&self.vllm_report(), &mut line)?;
-        file.write_all(&line)
+        Ok(line)
     }
 
     /// Creates the folder if one is named and returns the place of the result.
@@ -135,6 +130,15 @@ impl Scores<'_> {
     fn vllm_report(&self) -> Report<'_> {
         self.report(Layout::Vllm).with_native(self.metrics(Layout::Native))
     }
+}
+
+/// Appends a line. Like vLLM, writes no newline after it but one before it if the file is not
+/// empty.
+pub(crate) fn append_vllm(line: &[u8], path: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    let is_empty = file.metadata()?.len() == 0;
+    let before: &[u8] = if is_empty { b"" } else { b"\n" };
+    file.write_all(&[before, line].concat())
 }
 
 /// Path of the result. Its plots have the same name with other extensions.
