@@ -33,7 +33,7 @@ pub(crate) fn deny() -> anyhow::Result<()> {
     cargo(&["deny", "check"])
 }
 
-/// Compiles each library with none of its features and with each of them alone. A feature that
+/// Compiles each library and program with none of its features and with each of them alone. A feature that
 /// needs another one without declaring it still compiles in the workspace, where all features are
 /// enabled together.
 pub(crate) fn features() -> anyhow::Result<()> {
@@ -46,7 +46,7 @@ pub(crate) fn features() -> anyhow::Result<()> {
 }
 
 fn lines(package: &Package) -> Vec<Vec<String>> {
-    let alone = ["check", "--locked", "--lib", "--no-default-features", "-p", &package.name];
+    let alone = ["check", "--locked", "--no-default-features", "-p", &package.name];
     let alone = alone.map(str::to_owned).to_vec();
     let with = |feature: &String| [alone.clone(), vec!["--features".into(), feature.clone()]];
     let each = package.features.iter().map(|feature| with(feature).concat());
@@ -78,7 +78,7 @@ mod tests {
     fn each_feature_is_compiled_alone() {
         let features = vec!["a".to_owned(), "b".to_owned()];
         let package = Package { name: "p".to_owned(), features, ..Package::default() };
-        let ends: Vec<_> = lines(&package).iter().map(|line| line[4..].join(" ")).collect();
+        let ends: Vec<_> = lines(&package).iter().map(|line| line[3..].join(" ")).collect();
         assert_eq!(ends, ["-p p", "-p p --features a", "-p p --features b"]);
     }
 }
