@@ -78,7 +78,7 @@ fn two_servers_are_asked_in_turn_until_their_difference_is_known() {
         ]
     );
     // When it is run again, nothing is measured; if one log is missing, only that run is
-    // repeated.
+    // repeated. The repeated run may differ by so much that another round is needed.
     let before = slow.requests().len() + fast.requests().len();
     fs::remove_file(folder.path().join("f").join(&names[1])).unwrap();
     let again = run(&folder, &[&args[..], &until].concat());
@@ -86,12 +86,12 @@ fn two_servers_are_asked_in_turn_until_their_difference_is_known() {
     let posts = |server: &MockServer| {
         server.requests().iter().filter(|request| request.method == "POST").count()
     };
-    assert_eq!((posts(&slow), posts(&fast)), {
-        let runs = usize::try_from(rounds).unwrap();
-        (25 * runs, 25 * (runs + 1))
-    });
+    let document: Value = serde_json::from_slice(&again.stdout).unwrap();
+    let runs = usize::try_from(document["until"][0]["rounds"].as_u64().unwrap()).unwrap();
+    assert!(runs as u64 >= rounds);
+    assert_eq!((posts(&slow), posts(&fast)), (25 * runs, 25 * (runs + 1)));
     assert!(before > 0);
-    assert_eq!(logs(&folder, "f"), names);
+    assert_eq!(logs(&folder, "f")[..names.len()], names);
 }
 
 #[test]
