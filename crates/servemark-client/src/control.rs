@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use servemark_core::{Clock, MonotonicClock};
+use servemark_target::Timeouts;
 use tokio::time::{Instant, sleep_until};
 
 use crate::coding;
@@ -23,7 +24,6 @@ use crate::status::status_error;
 use crate::target::Target;
 use crate::watch::Watch;
 use crate::web_page;
-use servemark_target::Timeouts;
 
 /// Client of a server's routes outside the benchmark.
 ///

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
 use servemark_core::{Clock, Connection, MonotonicClock};
+use servemark_target::HttpVersion;
 use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::client::TlsStream;
 
@@ -13,7 +14,6 @@ use crate::stamp_io::{StampIo, Wire};
 use crate::stream::Stream;
 use crate::target::Target;
 use crate::tls::{self, TlsAdvice};
-use servemark_target::HttpVersion;
 
 /// An open stream to a target.
 #[derive(Debug)]

@@ -11,13 +11,14 @@ use servemark_core::{
     Arrival, ArrivalClock, Clock, Connection, MonotonicClock, SocketFacts, Stamp, Unprocessed,
 };
 
+use servemark_target::Timeouts;
+
 use crate::direct::Progress;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::failure::ConnectionLoss;
 use crate::link::{Answered, Link, SendObserver, Sending, WholeRequest};
 use crate::pool::Pool;
 use crate::watch::{TimeoutStage, Watch};
-use servemark_target::Timeouts;
 
 /// Source of an answer's body: the connection itself, or hyper.
 #[derive(Debug)]

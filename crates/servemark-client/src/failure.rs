@@ -5,10 +5,10 @@ use std::io;
 
 use servemark_core::Unprocessed;
 use servemark_http1::Malformed;
+use servemark_target::BaseUrl;
 
 use crate::error::{ClientError, ClientErrorKind};
 use crate::tls::TlsAdvice;
-use servemark_target::BaseUrl;
 
 /// Why there is no answer, or no more of it.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ use servemark_core::{
     Unprocessed,
 };
 use servemark_http1::Head;
+use servemark_target::{Http1Stack, HttpVersion};
 
 use crate::dial::dial;
 use crate::direct::{Direct, Encoded, Progress};
@@ -25,7 +26,6 @@ use crate::reuse::KeptLife;
 use crate::stamp_io::Wire;
 use crate::stream::{Probe, Stream};
 use crate::target::Target;
-use servemark_target::{Http1Stack, HttpVersion};
 
 /// An encoded request, body included: encoding is done before the request is due.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use servemark_core::{Clock, Connection, MonotonicClock, Stamp};
 use servemark_pacer::{Pacer, SystemPacer};
+use servemark_target::{HttpVersion, Timeouts};
 use tokio::task::JoinSet;
 
 use crate::error::{ClientError, ClientErrorKind};
@@ -22,8 +23,6 @@ use crate::precise::PreciseSender;
 use crate::reuse::Reuse;
 use crate::target::Target;
 use crate::watch::{TimeoutStage, Watch};
-use servemark_target::HttpVersion;
-use servemark_target::Timeouts;
 
 /// The connections to one target.
 #[derive(Debug)]

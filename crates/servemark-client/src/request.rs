@@ -7,12 +7,12 @@ use http::header::{
 };
 use http::{Method, Request, Uri, Version};
 use http_body_util::Full;
+use servemark_target::{Http1Stack, HttpVersion};
 
 use crate::direct::Encoded;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::link::WholeRequest;
 use crate::target::Target;
-use servemark_target::{Http1Stack, HttpVersion};
 
 /// Builds a request to a route of the target.
 ///

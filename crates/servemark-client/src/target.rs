@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
+use servemark_target::{
+    BaseUrl, Http1Stack, HttpVersion, NotPrecise, OpeningSpec, ReuseSpec, TargetSpec, Timeouts,
+};
 use tokio_rustls::TlsConnector;
 
 use crate::credentials::Credentials;
 use crate::error::ClientError;
 use crate::reservation::AnswerBudget;
 use crate::tls;
-use servemark_target::BaseUrl;
-use servemark_target::OpeningSpec;
-use servemark_target::ReuseSpec;
-use servemark_target::Timeouts;
-use servemark_target::{Http1Stack, HttpVersion, NotPrecise, TargetSpec};
 
 /// A target that can be requested. Clones share everything.
 #[derive(Clone, Debug)]

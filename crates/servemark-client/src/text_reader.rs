@@ -15,6 +15,7 @@ use std::time::Duration;
 use http::StatusCode;
 use servemark_core::{Clock, MonotonicClock, Stamp};
 use servemark_http1::{Body, Framing, Head, Piece};
+use servemark_target::Timeouts;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -28,7 +29,6 @@ use crate::pool::MOST_IDLE;
 use crate::status::status_error;
 use crate::target::Target;
 use crate::watch::{TimeoutStage, Watch};
-use servemark_target::Timeouts;
 
 /// Client that reads the text of one route again and again, over one connection.
 ///

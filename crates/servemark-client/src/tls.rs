@@ -19,8 +19,9 @@ use tokio_rustls::TlsConnector;
 use self::accept_any::AcceptAnyCert;
 pub(crate) use self::advice::TlsAdvice;
 use self::own::OwnOrSigned;
-use crate::error::{ClientError, ClientErrorKind};
 use servemark_target::{HttpVersion, TargetSpec};
+
+use crate::error::{ClientError, ClientErrorKind};
 
 /// Creates a connector that trusts the machine's authorities and those of the spec's CA file.
 pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> {

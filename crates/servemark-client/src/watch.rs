@@ -12,10 +12,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use servemark_core::{Clock, MonotonicClock, Stamp};
+use servemark_target::Timeouts;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::{ClientError, ClientErrorKind};
-use servemark_target::Timeouts;
 
 /// Watches one request through its stages.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
+use servemark_target::ImitatedEngine;
 
 use super::state::ServerState;
 use crate::answer::{AskFault, Dialect, OLLAMA_TIME};
-use servemark_target::ImitatedEngine;
 
 use crate::imitated;
 
