@@ -1,11 +1,13 @@
 //! Measures what reading the metrics of servers costs beside a run.
 //!
-//! Each pair has two runs of the same load against the simulator: one alone, and one beside which
-//! metrics are read from an exporter in a process of its own. It answers with the texts of real
-//! servers, of which a share of the numbers changes with every request. The cost is the CPU time of the thread that
-//! reads, by the kernel's clock of that thread, which other work on the machine does not change.
-//! The effect is the error of the p99 gap between tokens against the simulator's own log.
+//! A round has three runs of the same load against the simulator: one alone, one beside which metrics
+//! are read from an exporter in a process of its own, and one beside which a bare receiver reads the
+//! same texts. The exporter answers with the texts of real servers, of which a share of the numbers
+//! changes with every request. The cost is the CPU time of the thread that reads, by the kernel's
+//! clock of that thread. The effect is the error of the p99 gap between tokens against the
+//! simulator's own log.
 
+mod bare;
 mod exporter;
 mod options;
 
@@ -34,52 +36,57 @@ pub use self::exporter::export;
 pub use self::options::Options;
 use crate::overhead::proc::cpu_of_thread;
 
-/// A run alone, and one beside which metrics were read.
+/// A run alone, one beside which metrics were read, and one beside a bare receiver.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct Round {
     /// Error of the p99 gap of the run alone, in milliseconds.
     pub alone_ms: f64,
     /// Error of the p99 gap of the other run, in milliseconds.
     pub beside_ms: f64,
     /// Share of a core that the reading thread used.
     pub share: f64,
+    /// Share of a core that the bare receiver used.
+    pub bare_share: f64,
     /// Share of a core that the thread which writes the run log used beyond that of the run alone.
     pub log_share: f64,
     /// Number of answers that it read.
     pub readings: usize,
 }
 
-/// Measures pairs of runs. `exporter` starts the process that answers with metrics.
+/// Measures rounds of runs. `exporter` starts the process that answers with metrics.
 pub fn measure(
     options: &Options,
     exporter: &[&OsStr],
     progress: impl Fn(&str),
-) -> anyhow::Result<Vec<Pair>> {
+) -> anyhow::Result<Vec<Round>> {
     let (exporter, folder) = (Exporter::start(exporter)?, tempfile::tempdir()?);
-    let mut pairs = Vec::new();
+    let mut rounds = Vec::new();
     for number in 1..=options.runs {
         let path = folder.path().join(format!("{number}.jsonl"));
         let measured = |exporter: Option<&Exporter>| {
             while_running(|| run(&plan(options, &path, exporter)?), options.shortest())
         };
-        let (alone, [_, log_alone]) = measured(None)?;
-        let (beside, [share, log_beside]) = measured(Some(&exporter))?;
+        let (alone, [_, log_alone, _]) = measured(None)?;
+        let (beside, [share, log_beside, _]) = measured(Some(&exporter))?;
+        let (_, [_, _, bare_share]) =
+            bare::beside(BARE, &exporter.addr, options.urls, options.interval, || measured(None))?;
         let log_share = log_beside.zip(log_alone).map(|(beside, alone)| beside - alone);
-        let pair = Pair {
+        let round = Round {
             alone_ms: error_ms(&alone)?,
             beside_ms: error_ms(&beside)?,
             share: share.context("the thread that reads metrics was not seen")?,
+            bare_share: bare_share.context("the bare receiver was not seen")?,
             log_share: log_share.context("the thread that writes the log was not seen")?,
             readings: beside.telemetry().samples.len(),
         };
-        progress(&format!("pair {number} of {}: {pair:?}", options.runs));
-        pairs.push(pair);
+        progress(&format!("round {number} of {}: {round:?}", options.runs));
+        rounds.push(round);
     }
-    Ok(pairs)
+    Ok(rounds)
 }
 
-/// Writes the pairs as a Markdown table, and the medians.
-pub fn write_table(options: &Options, pairs: &[Pair], out: &mut dyn Write) -> io::Result<()> {
+/// Writes the rounds as a Markdown table, and the medians.
+pub fn write_table(options: &Options, rounds: &[Round], out: &mut dyn Write) -> io::Result<()> {
     let Options { urls, interval, changing, streams, .. } = options;
     let interval_ms = interval.as_millis();
     writeln!(
@@ -88,26 +95,28 @@ pub fn write_table(options: &Options, pairs: &[Pair], out: &mut dyn Write) -> io
     )?;
     writeln!(
         out,
-        "| pair | answers read | share of a core | more for the log | p99 ITL error alone | beside it |"
+        "| round | answers read | share of a core | bare receiver | more for the log | p99 ITL error alone | beside it |"
     )?;
-    writeln!(out, "|---|---|---|---|---|---|")?;
-    for (number, pair) in (1..).zip(pairs) {
-        let Pair { alone_ms, beside_ms, share, log_share, readings } = pair;
+    writeln!(out, "|---|---|---|---|---|---|---|")?;
+    for (number, round) in (1..).zip(rounds) {
+        let Round { alone_ms, beside_ms, share, bare_share, log_share, readings } = round;
         writeln!(
             out,
-            "| {number} | {readings} | {:.3} % | {:.3} % | {alone_ms:+.3} ms | {beside_ms:+.3} ms |",
+            "| {number} | {readings} | {:.3} % | {:.3} % | {:.3} % | {alone_ms:+.3} ms | {beside_ms:+.3} ms |",
             share * 100.0,
+            bare_share * 100.0,
             log_share * 100.0
         )?;
     }
-    let of = |value: fn(&Pair) -> f64| median(pairs.iter().map(value).collect());
+    let of = |value: fn(&Round) -> f64| median(rounds.iter().map(value).collect());
     writeln!(
         out,
-        "| median | | {:.3} % | {:.3} % | {:+.3} ms | {:+.3} ms |",
-        of(|pair| pair.share) * 100.0,
-        of(|pair| pair.log_share) * 100.0,
-        of(|pair| pair.alone_ms),
-        of(|pair| pair.beside_ms)
+        "| median | | {:.3} % | {:.3} % | {:.3} % | {:+.3} ms | {:+.3} ms |",
+        of(|round| round.share) * 100.0,
+        of(|round| round.bare_share) * 100.0,
+        of(|round| round.log_share) * 100.0,
+        of(|round| round.alone_ms),
+        of(|round| round.beside_ms)
     )
 }
 
@@ -197,7 +206,7 @@ fn error_ms(log: &RunLog) -> anyhow::Result<f64> {
 fn while_running<T>(
     work: impl FnOnce() -> anyhow::Result<T>,
     shortest: Duration,
-) -> anyhow::Result<(T, [Option<f64>; 2])> {
+) -> anyhow::Result<(T, [Option<f64>; 3])> {
     let is_over = Arc::new(AtomicBool::new(false));
     let watching = thread::spawn({
         let is_over = Arc::clone(&is_over);
@@ -217,8 +226,8 @@ fn while_running<T>(
 
 /// Returns the recordings of each of [`THREADS`]: when, and the CPU time so far.
 #[expect(clippy::disallowed_methods, reason = "nothing is measured by the sleep")]
-fn watch(is_over: &AtomicBool) -> [Vec<(Instant, Duration)>; 2] {
-    let mut seen = [Vec::new(), Vec::new()];
+fn watch(is_over: &AtomicBool) -> [Vec<(Instant, Duration)>; 3] {
+    let mut seen = [const { Vec::new() }; 3];
     while !is_over.load(Ordering::Relaxed) {
         for (seen, thread) in seen.iter_mut().zip(THREADS) {
             seen.extend(cpu_of_thread("self", thread).map(|used| (Instant::now(), used)));
@@ -228,8 +237,11 @@ fn watch(is_over: &AtomicBool) -> [Vec<(Instant, Duration)>; 2] {
     seen
 }
 
-/// Names of the thread that reads metrics and of the one that writes the run log.
-const THREADS: [&str; 2] = ["telemetry", "run-log"];
+/// Names of the thread that reads metrics, of the one that writes the run log, and of the bare
+/// receiver.
+const THREADS: [&str; 3] = ["telemetry", "run-log", BARE];
+
+const BARE: &str = "bare-receiver";
 
 const TOKENIZER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/tokenizers/spm-unigram-botchan-1000");

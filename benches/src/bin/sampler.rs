@@ -20,12 +20,12 @@ fn main() -> anyhow::Result<()> {
     let options = Options::parse(args)?;
     let program = std::env::current_exe().context("cannot find this program again")?;
     let changing = options.changing.to_string();
-    let pairs =
+    let rounds =
         measure(&options, &[program.as_os_str(), CHILD.as_ref(), changing.as_ref()], |step| {
             // Progress is lost without harm if standard error is closed.
             let _ = writeln!(stderr(), "{step}");
         })?;
-    Ok(write_table(&options, &pairs, &mut stdout().lock())?)
+    Ok(write_table(&options, &rounds, &mut stdout().lock())?)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 /// Options of the sampler study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Number of pairs of runs.
+    /// Number of rounds of three runs.
     pub runs: u32,
     /// Number of URLs that are read.
     pub urls: usize,

@@ -32,6 +32,7 @@ mod stamp_io;
 mod status;
 mod stream;
 mod target;
+mod text;
 mod text_reader;
 mod tls;
 mod transmit_stamp;
@@ -49,7 +50,8 @@ pub use servemark_target::{
     NotPrecise, OpeningSpec, ReuseSpec, TargetSpec, Timeouts,
 };
 pub use target::Target;
-pub use text_reader::{TextBuffer, TextReader};
+pub use text::{Text, TextPool};
+pub use text_reader::TextReader;
 pub use transport::{HttpTransport, PreparedRequest};
 
 /// The crate of the pieces that [`Fetch::next`] returns.

@@ -2,8 +2,11 @@
 //!
 //! Metrics are read many times a second beside a measurement, and have up to a hundred kilobytes.
 //! Over HTTP/1.1 without TLS a reading is therefore one write and, as a rule, one read: the request
-//! is encoded once, the answer is received into the memory of an earlier one, and its framing is
+//! is encoded once, the answer is received into memory of an earlier one, and its framing is
 //! removed in place. [`ServerControl`] reads from all other targets.
+//!
+//! Memory for an answer is taken from the pool when its first bytes have arrived, so that readers of
+//! one thread use the same memory in turn.
 
 use std::future::poll_fn;
 use std::io;
@@ -28,6 +31,7 @@ use crate::link::WholeRequest;
 use crate::pool::MOST_IDLE;
 use crate::status::status_error;
 use crate::target::Target;
+use crate::text::{Memory, Text, TextPool};
 use crate::watch::{TimeoutStage, Watch};
 
 /// Client that reads the text of one route again and again, over one connection.
@@ -35,7 +39,7 @@ use crate::watch::{TimeoutStage, Watch};
 /// ```
 /// use std::time::Duration;
 ///
-/// use servemark_client::{Credentials, Target, TargetSpec, TextBuffer, TextReader};
+/// use servemark_client::{Credentials, Target, TargetSpec, TextReader};
 /// use servemark_core::MonotonicClock;
 /// use servemark_mock::{MockServer, MockSpec};
 ///
@@ -44,8 +48,7 @@ use crate::watch::{TimeoutStage, Watch};
 /// let target = Target::new(&TargetSpec::new(server.base_url().parse()?), Credentials::new())?;
 /// let limit = Duration::from_secs(2);
 /// let mut reader = TextReader::new(target, "/metrics", limit, MonotonicClock::start());
-/// let mut text = TextBuffer::default();
-/// reader.read(&mut text).await?;
+/// let text = reader.read().await?;
 /// assert!(text.as_bytes().starts_with(b"# HELP vllm:"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
@@ -61,30 +64,9 @@ pub struct TextReader {
     /// the kernel.
     watch: Watch,
     limit: Duration,
+    pool: TextPool,
     /// The connection of the last answer, and when that answer ended.
     kept: Option<(TcpStream, Stamp)>,
-}
-
-/// A text, in memory that further texts can use again.
-#[derive(Clone, Debug, Default)]
-pub struct TextBuffer {
-    bytes: Vec<u8>,
-    /// Positions of the text within `bytes`.
-    text: Range<usize>,
-}
-
-impl TextBuffer {
-    /// Returns the text. It is as the server sent it, which need not be UTF-8.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[self.text.clone()]
-    }
-}
-
-impl<T: Into<Vec<u8>>> From<T> for TextBuffer {
-    fn from(text: T) -> Self {
-        let bytes = text.into();
-        Self { text: 0..bytes.len(), bytes }
-    }
 }
 
 impl TextReader {
@@ -97,56 +79,59 @@ impl TextReader {
     ) -> Self {
         let control = ServerControl::new(target, clock);
         let watch = Watch::start(clock, Timeouts::all(limit));
-        Self { control, route: route.into(), request: None, watch, limit, kept: None }
+        let pool = TextPool::new();
+        Self { control, route: route.into(), request: None, watch, limit, pool, kept: None }
     }
 
-    /// Replaces `text` by the text at the route, which must have less than 16 MiB. After an error
-    /// `text` has no meaning.
+    /// Takes memory from a pool that it shares with other readers.
+    #[must_use]
+    pub fn with_pool(mut self, pool: &TextPool) -> Self {
+        self.pool = pool.clone();
+        self
+    }
+
+    /// Returns the text at the route, which must have less than 16 MiB.
     ///
     /// A request that a kept connection did not carry to the server is sent once more on a new one.
-    pub async fn read(&mut self, text: &mut TextBuffer) -> Result<(), ClientError> {
-        let Some(request) = self.request()? else {
-            *text = self.control.text(&self.route, self.limit).await?.into();
-            return Ok(());
+    pub async fn read(&mut self) -> Result<Text, ClientError> {
+        if self.request.is_none() {
+            self.request = self.encode()?;
+        }
+        let Some(request) = &self.request else {
+            return Ok(self.control.text(&self.route, self.limit).await?.into());
         };
         let clock = self.control.clock();
         self.watch.restart();
         // The connection is closed if this future is dropped or the time is over.
         let kept = self.kept.take().filter(|(_, since)| clock.now().since(*since) < MOST_IDLE);
-        let guarded = {
-            let exchange = pin!(exchange(kept, &request, self.control.target(), text));
-            self.watch.guard(TimeoutStage::FirstByte, clock.now(), exchange).await
-        };
-        let (stream, answer) = guarded.and_then(|exchanged| exchanged).inspect_err(|_| {
-            // The memory of an answer without end is not kept.
-            *text = TextBuffer::default();
-        })?;
+        let exchange = pin!(exchange(kept, request, self.control.target(), &self.pool));
+        let guarded = self.watch.guard(TimeoutStage::FirstByte, clock.now(), exchange).await;
+        let (stream, answer) = guarded.and_then(|exchanged| exchanged)?;
         if answer.keeps_alive && self.control.target().reuse().keep_alive {
             self.kept = Some((stream, clock.now()));
         }
         if answer.status == StatusCode::OK {
-            return Ok(());
+            return Ok(answer.text);
         }
-        Err(status_error(self.control.target(), answer.status, &self.route, text.as_bytes()))
+        let text = answer.text.as_bytes();
+        Err(status_error(self.control.target(), answer.status, &self.route, text))
     }
 
-    /// Returns the request; `None` if [`ServerControl`] has to send it.
-    fn request(&mut self) -> Result<Option<Encoded>, ClientError> {
+    /// Encodes the request; `None` if [`ServerControl`] has to send it.
+    fn encode(&self) -> Result<Option<Encoded>, ClientError> {
         if self.control.target().tls().is_some() {
             return Ok(None);
         }
-        if self.request.is_none()
-            && let WholeRequest::Direct(request) = self.control.question(&self.route)?
-        {
-            self.request = Some(request);
-        }
-        Ok(self.request.clone())
+        Ok(match self.control.question(&self.route)? {
+            WholeRequest::Direct(request) => Some(request),
+            WholeRequest::Hyper(_) => None,
+        })
     }
 }
 
-/// What is known of an answer besides its text.
 struct TextAnswer {
     status: StatusCode,
+    text: Text,
     /// Whether another request may follow on the connection.
     keeps_alive: bool,
 }
@@ -190,10 +175,10 @@ async fn exchange(
     kept: Option<(TcpStream, Stamp)>,
     request: &Encoded,
     target: &Target,
-    text: &mut TextBuffer,
+    pool: &TextPool,
 ) -> Result<(TcpStream, TextAnswer), ClientError> {
     if let Some((mut stream, _)) = kept {
-        match ask(&mut stream, request, text).await {
+        match ask(&mut stream, request, pool).await {
             Ok(answer) if answer.status == StatusCode::REQUEST_TIMEOUT => {}
             Err(failure) if failure.is_unprocessed() => {}
             answered => {
@@ -203,7 +188,7 @@ async fn exchange(
         }
     }
     let mut stream = Box::pin(dial::connect(target)).await?;
-    let answer = ask(&mut stream, request, text).await;
+    let answer = ask(&mut stream, request, pool).await;
     Ok((stream, answer.map_err(|failure| failure.error(target))?))
 }
 
@@ -211,7 +196,7 @@ async fn exchange(
 async fn ask(
     stream: &mut TcpStream,
     request: &Encoded,
-    text: &mut TextBuffer,
+    pool: &TextPool,
 ) -> Result<TextAnswer, Failure> {
     let broken =
         |error: io::Error| Failure { reason: Reason::NoHead(error.into()), first_byte: None };
@@ -220,7 +205,8 @@ async fn ask(
         let written = poll_fn(|cx| Pin::new(&mut *stream).poll_write(cx, rest)).await;
         rest = &rest[written.map_err(broken)?..];
     }
-    let mut incoming = Incoming::into(text);
+    poll_fn(|cx| stream.poll_read_ready(cx)).await.map_err(broken)?;
+    let mut incoming = Incoming::into(pool.take());
     loop {
         let room = incoming.room();
         let received = poll_fn(|cx| {
@@ -243,38 +229,45 @@ async fn ask(
 }
 
 /// An answer as it is received.
-struct Incoming<'a> {
+struct Incoming {
     /// The received bytes, and room for more.
-    bytes: &'a mut Vec<u8>,
+    memory: Memory,
     /// Positions of the text so far.
-    text: &'a mut Range<usize>,
+    text: Range<usize>,
     received: usize,
     /// Number of bytes that were parsed.
     parsed: usize,
-    /// What the head says, once it was received.
-    begun: Option<(TextAnswer, Body)>,
+    /// The head, once it was received.
+    head: Option<AnswerHead>,
 }
 
-impl<'a> Incoming<'a> {
-    fn into(buffer: &'a mut TextBuffer) -> Self {
-        let TextBuffer { bytes, text } = buffer;
-        *text = 0..0;
-        Self { bytes, text, received: 0, parsed: 0, begun: None }
+/// What is known once the head of an answer was received.
+struct AnswerHead {
+    status: StatusCode,
+    /// Whether another request may follow on the connection.
+    keeps_alive: bool,
+    body: Body,
+}
+
+impl Incoming {
+    fn into(memory: Memory) -> Self {
+        Self { memory, text: 0..0, received: 0, parsed: 0, head: None }
     }
 
     /// Returns memory for the next bytes. Few reads fill it, and after one that does not, the socket
     /// is known to be empty without another call.
     fn room(&mut self) -> &mut [u8] {
-        if self.bytes.len() - self.received < LEAST_ROOM {
-            self.bytes.resize((self.bytes.len() * 2).max(2 * LEAST_ROOM), 0);
+        let bytes = &mut self.memory.bytes;
+        if bytes.len() - self.received < LEAST_ROOM {
+            bytes.resize((bytes.len() * 2).max(2 * LEAST_ROOM), 0);
         }
-        &mut self.bytes[self.received..]
+        &mut bytes[self.received..]
     }
 
     /// Takes the next bytes, and returns whether the answer is complete.
     fn add(&mut self, length: usize) -> Result<bool, ConnectionLoss> {
         self.received += length;
-        if self.begun.is_none() {
+        if self.head.is_none() {
             self.take_head()?;
         }
         self.take_body()
@@ -282,9 +275,9 @@ impl<'a> Incoming<'a> {
 
     /// Takes the end of the stream, and returns whether the answer is complete.
     fn end(&mut self) -> Result<bool, ConnectionLoss> {
-        match &mut self.begun {
-            Some((answer, body)) if body.may_end_here() => {
-                answer.keeps_alive = false;
+        match &mut self.head {
+            Some(head) if head.body.may_end_here() => {
+                head.keeps_alive = false;
                 Ok(true)
             }
             _ => Err(ConnectionLoss::closed()),
@@ -294,15 +287,15 @@ impl<'a> Incoming<'a> {
     /// Takes the head, once all of it was received. Interim heads are skipped.
     fn take_head(&mut self) -> Result<(), ConnectionLoss> {
         while self.parsed < self.received {
-            let unparsed = &self.bytes[self.parsed..self.received];
+            let unparsed = &self.memory.bytes[self.parsed..self.received];
             let Some((head, length)) = Head::parse(unparsed)? else { break };
             self.parsed += length;
             if !head.is_interim() {
                 let framing = head.framing()?;
                 let keeps_alive = head.keeps_alive() && framing != Framing::UntilClose;
-                let answer = TextAnswer { status: head.status, keeps_alive };
-                self.begun = Some((answer, Body::new(framing)));
-                *self.text = self.parsed..self.parsed;
+                let (status, body) = (head.status, Body::new(framing));
+                self.head = Some(AnswerHead { status, keeps_alive, body });
+                self.text = self.parsed..self.parsed;
                 break;
             }
         }
@@ -311,21 +304,22 @@ impl<'a> Incoming<'a> {
 
     /// Removes the framing of what was received of the body.
     fn take_body(&mut self) -> Result<bool, ConnectionLoss> {
-        let Some((answer, body)) = &mut self.begun else { return Ok(false) };
+        let Some(head) = &mut self.head else { return Ok(false) };
+        let bytes = &mut self.memory.bytes;
         loop {
-            let mut rest = &self.bytes[self.parsed..self.received];
-            let piece = body.next(&mut rest)?;
+            let mut rest = &bytes[self.parsed..self.received];
+            let piece = head.body.next(&mut rest)?;
             let end = self.received - rest.len();
             self.parsed = end;
             match piece {
                 Piece::Data(data) => {
                     let data = end - data.len()..end;
                     if self.text.start == self.text.end {
-                        *self.text = data;
+                        self.text = data;
                     } else {
                         let next = self.text.end + data.len();
                         if self.text.end != data.start {
-                            self.bytes.copy_within(data, self.text.end);
+                            bytes.copy_within(data, self.text.end);
                         }
                         self.text.end = next;
                     }
@@ -333,7 +327,7 @@ impl<'a> Incoming<'a> {
                 Piece::More => return Ok(false),
                 Piece::End => {
                     // Bytes after an answer belong to no request.
-                    answer.keeps_alive &= end == self.received;
+                    head.keeps_alive &= end == self.received;
                     return Ok(true);
                 }
             }
@@ -345,19 +339,20 @@ impl<'a> Incoming<'a> {
     }
 
     fn answer(self) -> TextAnswer {
-        let (answer, _) = self.begun.expect("an answer is complete only after its head");
-        answer
+        let head = self.head.expect("an answer is complete only after its head");
+        let text = Text { memory: self.memory, text: self.text };
+        TextAnswer { status: head.status, text, keeps_alive: head.keeps_alive }
     }
 
     /// Returns the failure of a connection that was lost; without a loss, of a text that is too
     /// long.
     fn failure(&self, loss: Option<ConnectionLoss>) -> Failure {
-        let reason = match (loss, &self.begun) {
+        let reason = match (loss, &self.head) {
             (None, _) => Reason::TooLong,
             (Some(loss), Some(_)) => Reason::NoEnd(loss),
             (Some(loss), None) => Reason::NoHead(loss),
         };
-        let first_byte = self.bytes[..self.received].first().copied();
+        let first_byte = self.memory.bytes[..self.received].first().copied();
         Failure { reason, first_byte }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use servemark_client::TextBuffer;
+use servemark_client::Text;
 
 use crate::exposition;
 
@@ -10,11 +10,12 @@ use crate::exposition;
 ///
 /// The next text of the source usually has the same lines with other values. It is compared with
 /// this one up to each value that changed, which costs little more than one pass over its bytes:
-/// only values that changed are parsed, and only those of lines with targets. A target is what the
+/// only values that changed are parsed, and only those of lines with targets. If their lengths are
+/// the same, they are written over those of this text, and the next one's memory is free for others. A target is what the
 /// caller wants to know with a value; those of one text lie one after the other in memory.
 #[derive(Debug)]
 pub(crate) struct KnownText<T> {
-    text: TextBuffer,
+    text: Text,
     /// The values of the text, in order.
     values: Vec<ValueSpan>,
     /// The targets of all values, in order.
@@ -32,9 +33,16 @@ struct ValueSpan {
     targets: (usize, usize),
 }
 
+/// Whether the values of the next text are as long as those of this one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Lengths {
+    Same,
+    New,
+}
+
 impl<T> Default for KnownText<T> {
     fn default() -> Self {
-        Self { text: TextBuffer::default(), values: Vec::new(), targets: Vec::new() }
+        Self { text: Text::default(), values: Vec::new(), targets: Vec::new() }
     }
 }
 
@@ -70,18 +78,19 @@ impl<T: Copy> KnownText<T> {
 
     /// Exchanges the text for the next one, and adds the positions of the targets and the value of
     /// each line whose value changed to `changed`. Returns false if the lines of the next text
-    /// differ in more than values; then this text is empty, and `next` is as it was.
+    /// differ in more than values; then this text is empty, and `next` is as it was. Otherwise
+    /// `next` has no meaning.
     pub(crate) fn replace(
         &mut self,
-        next: &mut TextBuffer,
+        next: &mut Text,
         changed: &mut Vec<(Range<usize>, f64)>,
     ) -> bool {
-        if self.take(next.as_bytes(), changed).is_none() {
-            *self = Self::default();
-            return false;
+        match self.take(next.as_bytes(), changed) {
+            None => *self = Self::default(),
+            Some(Lengths::Same) => {}
+            Some(Lengths::New) => std::mem::swap(&mut self.text, next),
         }
-        std::mem::swap(&mut self.text, next);
-        true
+        !self.is_empty()
     }
 
     /// Returns whether the text has no values.
@@ -89,32 +98,41 @@ impl<T: Copy> KnownText<T> {
         self.values.is_empty()
     }
 
-    fn take(&mut self, next: &[u8], changed: &mut Vec<(Range<usize>, f64)>) -> Option<()> {
-        // What is left of this text and of the next one, and the number of bytes with which both
-        // begin.
-        let (mut before, mut after) = (self.text.as_bytes(), next);
-        let mut same = common_prefix(before, after);
+    fn take(&mut self, next: &[u8], changed: &mut Vec<(Range<usize>, f64)>) -> Option<Lengths> {
+        let known = self.text.as_mut_bytes();
+        // How far both texts were compared, and the number of bytes with which the rest of both
+        // begins.
+        let (mut at, mut next_at) = (0, 0);
+        let mut same = common_prefix(known, next);
+        let mut lengths = Lengths::Same;
         for span in &mut self.values {
             let end = span.before + span.length;
             // The byte behind a value is compared, too: another value may begin with this one.
             if same > end {
-                (before, after, same) = (&before[end..], &after[end..], same - end);
+                (at, next_at, same) = (at + end, next_at + end, same - end);
                 continue;
             }
             if same < span.before {
                 return None;
             }
-            after = &after[span.before..];
-            span.length = after.iter().position(|byte| *byte == b'\n').unwrap_or(after.len());
+            let rest = &next[next_at + span.before..];
+            let value = rest.split(|byte| *byte == b'\n').next().unwrap_or(rest);
             let (first, last) = span.targets;
             if first < last {
-                let value = str::from_utf8(&after[..span.length]).ok()?;
-                changed.push((first..last, exposition::value(value)?));
+                let value = exposition::value(str::from_utf8(value).ok()?)?;
+                changed.push((first..last, value));
             }
-            (before, after) = (&before[end..], &after[span.length..]);
-            same = common_prefix(before, after);
+            if value.len() != span.length {
+                lengths = Lengths::New;
+            }
+            if lengths == Lengths::Same {
+                known[at + span.before..at + end].copy_from_slice(value);
+            }
+            span.length = value.len();
+            (at, next_at) = (at + end, next_at + span.before + span.length);
+            same = common_prefix(&known[at..], &next[next_at..]);
         }
-        (before.len() == same && after.len() == same).then_some(())
+        (known.len() - at == same && next.len() - next_at == same).then_some(lengths)
     }
 }
 
@@ -152,7 +170,7 @@ mod tests {
     #[track_caller]
     fn changes(known: &mut KnownText<u32>, next: &str, expected: Option<&[(u32, f64)]>) {
         let mut changed = Vec::new();
-        let mut buffer = TextBuffer::from(next);
+        let mut buffer = Text::from(next);
         let is_known = known.replace(&mut buffer, &mut changed);
         let of_line = |(positions, value): (Range<usize>, f64)| {
             let targets = known.targets(positions).iter();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use servemark_client::TextBuffer;
+use servemark_client::Text;
 use servemark_core::{
     HistogramReading, SeriesHead, SeriesKind, Stamp, TelemetryLine, TelemetrySample,
 };
@@ -113,12 +113,7 @@ impl Readings {
     /// Reads a text that arrived at `at`, `took_ns` nanoseconds after it was asked for, and takes
     /// it for the memory of the text before. Returns the new series and one sample with the readings
     /// that changed; `None` if the text has no metrics.
-    pub fn read(
-        &mut self,
-        text: &mut TextBuffer,
-        at: Stamp,
-        took_ns: u64,
-    ) -> Option<Vec<TelemetryLine>> {
+    pub fn read(&mut self, text: &mut Text, at: Stamp, took_ns: u64) -> Option<Vec<TelemetryLine>> {
         let mut lines = if self.take_changed(text) {
             Vec::with_capacity(1)
         } else {
@@ -130,7 +125,7 @@ impl Readings {
 
     /// Takes the values that differ from those of the previous text. Returns false if their lines
     /// differ in more than values; only then the text may have new series.
-    fn take_changed(&mut self, text: &mut TextBuffer) -> bool {
+    fn take_changed(&mut self, text: &mut Text) -> bool {
         self.changed.clear();
         if self.previous.is_empty() || !self.previous.replace(text, &mut self.changed) {
             return false;

@@ -12,7 +12,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use servemark_client::{
-    ClientError, Credentials, MetricsUrl, Target, TargetSpec, TextBuffer, TextReader,
+    ClientError, Credentials, MetricsUrl, Target, TargetSpec, Text, TextPool, TextReader,
 };
 use servemark_core::{
     Clock, MonotonicClock, RequestError, Stamp, TelemetryLine, TelemetrySample, TelemetrySource,
@@ -118,24 +118,21 @@ struct Exporter {
 }
 
 impl Reader {
-    fn new(kind: SourceKind, clock: MonotonicClock) -> Self {
+    fn new(kind: SourceKind, clock: MonotonicClock, pool: &TextPool) -> Self {
         match kind {
             SourceKind::Exporter { target, route, url } => {
                 let reader = TextReader::new(target, route, LONGEST_ANSWER, clock);
+                let reader = reader.with_pool(pool);
                 Self::Exporter(Box::new(Exporter { reader, url }))
             }
             SourceKind::Devices(reader) => Self::Devices(reader),
         }
     }
 
-    /// Replaces `text` by the current one.
-    async fn read(&mut self, text: &mut TextBuffer) -> Result<(), String> {
+    async fn read(&mut self) -> Result<Text, String> {
         match self {
-            Self::Exporter(exporter) => exporter.read(text).await,
-            Self::Devices(reader) => {
-                *text = reader.read()?.into();
-                Ok(())
-            }
+            Self::Exporter(exporter) => exporter.read().await,
+            Self::Devices(reader) => reader.read().map(Text::from),
         }
     }
 }
@@ -168,8 +165,8 @@ pub struct Sampler {
 }
 
 impl Exporter {
-    async fn read(&mut self, text: &mut TextBuffer) -> Result<(), String> {
-        let answer = self.reader.read(text).await;
+    async fn read(&mut self) -> Result<Text, String> {
+        let answer = self.reader.read().await;
         answer.map_err(|error| {
             let message = RequestError::from(error).message;
             self.url.as_ref().map_or_else(|| message.clone(), |url| url.redacted(&message))
@@ -206,15 +203,14 @@ impl Sampler {
             let mut tasks = JoinSet::new();
             let interval = spec.interval.max(SHORTEST_INTERVAL);
             let (ticks, ticked) = watch::channel(());
-            let count = Arc::default();
+            let (count, pool) = (Arc::default(), TextPool::new());
             for (index, source) in spec.sources.into_iter().enumerate() {
                 lines(TelemetryLine::Source(TelemetrySource::new(index, source.name.clone())));
                 let asking = SourceSampler {
                     index,
                     readings: Readings::new(index, Arc::clone(&count)),
                     name: source.name,
-                    reader: Reader::new(source.kind, clock),
-                    text: TextBuffer::default(),
+                    reader: Reader::new(source.kind, clock, &pool),
                     clock,
                     lines: Arc::clone(&lines),
                     problems: Arc::clone(&problems),
@@ -294,8 +290,6 @@ struct SourceSampler {
     index: usize,
     name: String,
     reader: Reader,
-    /// The memory of the next text.
-    text: TextBuffer,
     readings: Readings,
     clock: MonotonicClock,
     lines: LineSink,
@@ -343,13 +337,13 @@ impl SourceSampler {
     async fn ask(&mut self, mut ordered: watch::Receiver<Order>) {
         let (requested, is_failing) = (self.clock.now(), self.is_failing());
         let answer = tokio::select! {
-            answer = self.reader.read(&mut self.text) => answer,
+            answer = self.reader.read() => answer,
             _ = ordered.wait_for(|order| *order == Order::Stop), if is_failing => return,
         };
         let at = self.clock.now();
         let took_ns = at.since(requested).as_nanos() as u64;
-        let lines = answer.and_then(|()| {
-            let lines = self.readings.read(&mut self.text, at, took_ns);
+        let lines = answer.and_then(|mut text| {
+            let lines = self.readings.read(&mut text, at, took_ns);
             lines.ok_or_else(|| NO_METRICS.to_owned())
         });
         match lines {

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use servemark_client::{
-    ClientError, ClientErrorKind, Credentials, Target, TargetSpec, TextBuffer, TextReader,
-};
+use servemark_client::{ClientError, ClientErrorKind, Credentials, Target, TargetSpec, TextReader};
 use servemark_core::MonotonicClock;
 
 use crate::support::{LAST_CHUNK, RawServer, STREAM, chunk, document};
@@ -19,8 +17,7 @@ fn with_limit(spec: &TargetSpec, limit: Duration) -> TextReader {
 }
 
 async fn read(reader: &mut TextReader) -> Result<String, ClientError> {
-    let mut text = TextBuffer::from("an earlier text");
-    reader.read(&mut text).await?;
+    let text = reader.read().await?;
     Ok(String::from_utf8(text.as_bytes().to_vec()).unwrap())
 }
 
@@ -82,10 +79,8 @@ async fn a_text_is_larger_than_the_memory_of_the_one_before() {
     .await;
     let mut reader = reader(&server.spec());
     let mut lengths = Vec::new();
-    let mut text = TextBuffer::default();
     for _ in 0..4 {
-        reader.read(&mut text).await.unwrap();
-        lengths.push(text.as_bytes().len());
+        lengths.push(reader.read().await.unwrap().as_bytes().len());
     }
     assert_eq!((lengths, server.accepted()), (vec![5, 3_000_000, 6_000_000, 5], 1));
 }
