@@ -64,7 +64,7 @@ fn draw_lines(options: &Options) -> anyhow::Result<Vec<Line>> {
 
 /// Builds the programs in the debug profile, as the tests do.
 fn build() -> anyhow::Result<()> {
-    let packages = ["-p", "mock-server", "-p", "servemark-bin"];
+    let packages = ["-p", "mock-server", "-p", "servemark"];
     let status = Command::new(env!("CARGO")).args(["build", "--locked"]).args(packages).status()?;
     ensure!(status.success(), "cargo build failed");
     Ok(())

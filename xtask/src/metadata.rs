@@ -1,6 +1,6 @@
 //! The workspace's packages, from Cargo's metadata.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,6 +21,8 @@ pub(crate) struct Package {
     pub(crate) needs: BTreeSet<String>,
     /// Names of the dependencies of its tests, examples and benchmarks.
     pub(crate) test_needs: BTreeSet<String>,
+    /// The dependencies that its sources call by another name.
+    pub(crate) renamed: BTreeMap<String, String>,
     /// Names of its features, without `default` and those that stand for an optional dependency.
     pub(crate) features: Vec<String>,
 }
@@ -76,6 +78,9 @@ fn parse(package: &Value) -> Option<Package> {
         let wanted = needs.iter().filter(|need| is_wanted(&need["kind"]));
         wanted.filter_map(|need| need["name"].as_str().map(str::to_owned)).collect()
     };
+    let renamed = needs.iter().filter_map(|need| {
+        Some((need["name"].as_str()?.to_owned(), need["rename"].as_str()?.to_owned()))
+    });
     let features = package["features"].as_object()?;
     Some(Package {
         name: package["name"].as_str()?.to_owned(),
@@ -85,6 +90,7 @@ fn parse(package: &Value) -> Option<Package> {
         manifest: package.clone(),
         needs: named(Value::is_null),
         test_needs: named(|kind| kind == "dev"),
+        renamed: renamed.collect(),
         features: features.keys().filter(|feature| *feature != "default").cloned().collect(),
     })
 }

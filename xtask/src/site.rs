@@ -36,7 +36,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// Files and folders that the site is built from.
 const COPIED: [&str; 5] =
-    ["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "crates/servemark/examples", "docs"];
+    ["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "crates/servemark-bench/examples", "docs"];
 
 /// Copies a file or folder, with links to documents in the documents. `name` is its path in the
 /// repository.

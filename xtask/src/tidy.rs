@@ -47,7 +47,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("servemark-page", 4),
     ("servemark-plan", 4),
     ("servemark-telemetry", 4),
-    ("servemark", 5),
+    ("servemark-bench", 5),
     ("servemark-cluster", 6),
     ("servemark-cli", 6),
     ("servemark-command-lines", 7),
@@ -56,7 +56,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("bench-offline", 8),
     ("bench-serving", 8),
     ("mock-server", 8),
-    ("servemark-bin", 8),
+    ("servemark", 8),
     ("servemark-benches", 8),
     ("servemark-fuzz-targets", 8),
     ("servemark-python", 8),
@@ -102,7 +102,7 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "sha2",
         &[
-            "servemark",
+            "servemark-bench",
             "servemark-command-lines",
             "servemark-datasets",
             "servemark-hub",
@@ -119,7 +119,7 @@ const HOMES: &[(&str, &[&str])] = &[
         "tokio",
         &[
             "mock-server",
-            "servemark",
+            "servemark-bench",
             "servemark-benches",
             "servemark-client",
             "servemark-cluster",
@@ -257,7 +257,7 @@ fn unknown_names(packages: &[Package]) -> Vec<String> {
 
 /// Crates that only some programs need, and the programs that must be built without them.
 const NEEDLESS: &[(&str, &[&str])] = &[
-    ("candle-core", &["bench-embedding", "bench-serving", "mock-server", "servemark-bin"]),
+    ("candle-core", &["bench-embedding", "bench-serving", "mock-server", "servemark"]),
     ("servemark-engine", &["bench-embedding", "bench-serving", "mock-server"]),
 ];
 

@@ -3,31 +3,58 @@
 
 use std::fs;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
 use crate::error::{ClientError, ClientErrorKind};
 
 /// Returns the soft and the hard limit of open files; `None` where there is no limit.
 pub fn open_files() -> (Option<u64>, Option<u64>) {
-    let limits = getrlimit(Resource::Nofile);
-    (limits.current, limits.maximum)
+    system::open_files()
 }
 
 /// Raises the soft limit of open files to the hard limit, but at most to 2^20, and returns the
 /// resulting soft limit. A higher soft limit is left as it is.
 pub fn raise_nofile() -> Result<u64, ClientError> {
-    let limits = getrlimit(Resource::Nofile);
-    let most = limits.maximum.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS);
-    let now = limits.current.unwrap_or(u64::MAX);
+    let (soft, hard) = open_files();
+    let most = hard.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS);
+    let now = soft.unwrap_or(u64::MAX);
     if now >= most {
         return Ok(now);
     }
-    let raised = Rlimit { current: Some(most), maximum: limits.maximum };
-    setrlimit(Resource::Nofile, raised).map_err(|error| {
+    system::set_open_files(most, hard).map_err(|error| {
         let message = format!("cannot raise the limit of open files from {now} to {most}");
-        ClientError::new(ClientErrorKind::Capacity, message).caused_by(std::io::Error::from(error))
+        ClientError::new(ClientErrorKind::Capacity, message).caused_by(error)
     })?;
     Ok(most)
+}
+
+#[cfg(unix)]
+mod system {
+    use std::io;
+
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    pub(super) fn open_files() -> (Option<u64>, Option<u64>) {
+        let limits = getrlimit(Resource::Nofile);
+        (limits.current, limits.maximum)
+    }
+
+    pub(super) fn set_open_files(soft: u64, hard: Option<u64>) -> io::Result<()> {
+        let limits = Rlimit { current: Some(soft), maximum: hard };
+        Ok(setrlimit(Resource::Nofile, limits)?)
+    }
+}
+
+/// Windows has no limit.
+#[cfg(not(unix))]
+mod system {
+    use std::io;
+
+    pub(super) fn open_files() -> (Option<u64>, Option<u64>) {
+        (None, None)
+    }
+
+    pub(super) fn set_open_files(_soft: u64, _hard: Option<u64>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// The number of connections that the machine can hold. Unknown limits count as unlimited.
@@ -46,7 +73,7 @@ impl Capacity {
 
     /// Measures this machine as it is now. Call [`raise_nofile`] first.
     pub fn measure() -> Self {
-        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let limit = open_files().0.unwrap_or(u64::MAX);
         let used = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
         let free = limit.saturating_sub(used).saturating_sub(RESERVED_DESCRIPTORS);
         Self { descriptors: free, ports: local_ports().unwrap_or(u64::MAX) }

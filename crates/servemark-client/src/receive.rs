@@ -1,11 +1,9 @@
 //! Waits for received bytes, and returns them with the kernel's stamp.
 
+use rustix::fd::AsFd;
 use std::io;
-use std::os::fd::AsFd;
 use std::task::{Context, Poll, ready};
 
-#[cfg(target_os = "linux")]
-use rustix::{io::Errno, net::RecvFlags};
 use servemark_receive::{Received, receive};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
@@ -57,20 +55,12 @@ pub(crate) enum Unread {
 
 impl Unread {
     /// Looks at a socket without reading.
-    #[cfg(target_os = "linux")]
     pub(crate) fn on(stream: impl AsFd) -> Self {
-        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        match rustix::net::recv(stream, &mut [0], flags) {
-            Ok((_, 0)) => Self::End,
+        match servemark_receive::peek(stream, &mut [0]) {
+            Ok(0) => Self::End,
             Ok(_) => Self::Bytes,
-            Err(Errno::WOULDBLOCK) => Self::Nothing,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Self::Nothing,
             Err(_) => Self::End,
         }
-    }
-
-    /// Always returns [`Nothing`](Self::Nothing): on this system Tokio finds out when it reads.
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn on(_stream: impl AsFd) -> Self {
-        Self::Nothing
     }
 }

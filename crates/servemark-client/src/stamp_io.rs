@@ -9,8 +9,8 @@
 //! after all bytes of the last read were taken. On HTTP/2, where streams share a connection, and on
 //! a runtime with several threads, it is an upper bound.
 
+use rustix::fd::AsFd;
 use std::io;
-use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};

@@ -6,9 +6,9 @@
 //! writable although Tokio says it is, the socket is therefore registered again under a new
 //! descriptor. Each stamp can cause that once, and each successful write produces one stamp.
 
+use rustix::fd::AsFd;
 use std::io::{self, IoSlice};
 use std::net;
-use std::os::fd::AsFd;
 use std::task::{Context, Poll, ready};
 
 use servemark_receive::{TransmitReport, transmit_report};

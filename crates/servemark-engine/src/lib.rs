@@ -19,10 +19,12 @@ mod presence;
 mod reply_router;
 mod request;
 mod scripted;
+#[cfg(unix)]
 mod shared_clock;
 mod spec;
 mod step;
 mod transport;
+#[cfg_attr(not(unix), path = "no_worker.rs")]
 mod worker;
 
 #[cfg(feature = "candle")]

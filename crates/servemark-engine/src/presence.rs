@@ -28,7 +28,9 @@ impl WorkerSpec {
     async fn check_presence(&self, patience: Duration) -> Result<(), EngineError> {
         let mut command = Command::new(&self.python);
         command.args(["-c", FIND]).args(self.engine.modules()).envs(&self.environment);
-        command.stdin(Stdio::null()).process_group(0).kill_on_drop(true);
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
         let started =
             |source| EngineError::Start { command: self.python.display().to_string(), source };
         let Ok(output) = timeout(patience, command.output()).await else {

@@ -1,7 +1,7 @@
 //! The machine's monotonic clock, as another process reads it.
 
-use rustix::time::{ClockId, clock_gettime};
 use servemark_core::{Clock, MonotonicClock, Stamp};
+use servemark_pacer::MachineClock;
 
 /// Converts another process's reading of the machine's monotonic clock into a stamp of the run.
 #[derive(Clone, Copy, Debug)]
@@ -35,9 +35,7 @@ impl SharedClock {
 }
 
 fn machine_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    let (seconds, nanos) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
-    seconds.unwrap_or(0) * 1_000_000_000 + nanos.unwrap_or(0)
+    MachineClock.now().as_nanos()
 }
 
 const TRIES: usize = 16;

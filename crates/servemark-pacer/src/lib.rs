@@ -7,12 +7,15 @@
 use std::io;
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use servemark_core::{Clock, MonotonicClock, Stamp};
 use tokio::time::Instant;
 
+mod machine_clock;
 mod timer;
 
+pub use machine_clock::{MachineClock, thread_cpu_time};
+#[cfg(not(target_os = "linux"))]
+pub use timer::Sleeper;
 pub use timer::Timer;
 #[cfg(target_os = "linux")]
 pub use timer::TimerFd;
@@ -86,23 +89,6 @@ impl Pacer for TokioPacer {
             tokio::time::sleep_until(self.start + Duration::from_nanos(due.as_nanos())).await;
         }
     }
-}
-
-/// The machine's monotonic clock. Its stamps count from the machine's own origin, so stamps of two
-/// processes of one machine can be compared.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MachineClock;
-
-impl Clock for MachineClock {
-    fn now(&self) -> Stamp {
-        let time = clock_gettime(ClockId::Monotonic);
-        Stamp::ZERO + Duration::try_from(time).unwrap_or_default()
-    }
-}
-
-/// Returns the CPU time that the calling thread has used.
-pub fn thread_cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 #[cfg(test)]

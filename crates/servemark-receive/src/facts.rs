@@ -2,7 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod machine {
-    use std::os::fd::AsFd;
+    use rustix::fd::AsFd;
     use std::sync::LazyLock;
 
     use nix::sys::socket::getsockopt;
@@ -71,7 +71,7 @@ mod machine {
 
 #[cfg(not(target_os = "linux"))]
 mod machine {
-    use std::os::fd::AsFd;
+    use rustix::fd::AsFd;
 
     use servemark_core::SocketFacts;
 

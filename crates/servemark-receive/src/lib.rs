@@ -29,8 +29,11 @@
 mod facts;
 mod transmit_stamp;
 
+use std::io;
 use std::time::Duration;
 
+use rustix::fd::AsFd;
+use rustix::net::{RecvFlags, recv};
 use servemark_core::unix_now;
 
 pub use facts::facts;
@@ -121,12 +124,12 @@ mod machine {
 
 #[cfg(not(target_os = "linux"))]
 mod machine {
+    use rustix::fd::AsFd;
     use std::io;
-    use std::os::fd::AsFd;
 
-    use rustix::net::{RecvFlags, recv};
+    use rustix::net::recv;
 
-    use super::Received;
+    use super::{NO_WAIT, Received};
 
     /// Does nothing: this system has no receive stamps.
     ///
@@ -137,14 +140,27 @@ mod machine {
         Ok(())
     }
 
-    /// Reads the received bytes.
+    /// Reads the received bytes. On Windows, the socket must be one that does not block.
     pub fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
-        let (_, length) = recv(socket, buffer, RecvFlags::DONTWAIT)?;
+        let (_, length) = recv(socket.as_fd(), buffer, NO_WAIT)?;
         Ok(Received { length, stamped: None })
     }
 }
 
 pub use machine::{ask_for_stamps, receive};
+
+/// Returns how many bytes of a buffer the next read would fill, without reading; zero at the end of the
+/// stream. On Windows, the socket must be one that does not block.
+pub fn peek(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
+    let (_, length) = recv(socket, buffer, RecvFlags::PEEK | NO_WAIT)?;
+    Ok(length)
+}
+
+/// Makes a read return an error instead of waiting.
+#[cfg(unix)]
+const NO_WAIT: RecvFlags = RecvFlags::DONTWAIT;
+#[cfg(not(unix))]
+const NO_WAIT: RecvFlags = RecvFlags::empty();
 
 #[cfg(test)]
 mod tests {

@@ -85,8 +85,8 @@ mod machine {
 
 #[cfg(not(target_os = "linux"))]
 mod machine {
+    use rustix::fd::AsFd;
     use std::io;
-    use std::os::fd::AsFd;
 
     use super::TransmitReport;
 

@@ -99,13 +99,21 @@ fn run_delay_in(schedstat: &str) -> Option<Duration> {
 }
 
 /// Returns the machine's steal time: core time that the hypervisor gave to others.
+#[cfg(target_os = "linux")]
 fn steal_time() -> Option<Duration> {
     let ticks = stolen_ticks_in(&fs::read_to_string("/proc/stat").ok()?)?;
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
+/// Returns `None`: only Linux reports it.
+#[cfg(not(target_os = "linux"))]
+fn steal_time() -> Option<Duration> {
+    None
+}
+
 /// Reads the eighth number of the line for all cores: user, nice, system, idle, iowait, irq,
 /// softirq, steal.
+#[cfg(any(test, target_os = "linux"))]
 fn stolen_ticks_in(stat: &str) -> Option<u64> {
     let all_cores = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     all_cores.split_whitespace().nth(7)?.parse().ok()

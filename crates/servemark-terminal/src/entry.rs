@@ -4,6 +4,7 @@ use std::env::args_os;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
+#[cfg(unix)]
 use std::sync::Arc;
 
 use servemark::{ExitCode as Code, stopped_by};
@@ -102,7 +103,9 @@ fn answered(
 }
 
 /// Makes a write beyond the file size limit (`ulimit -f`) fail with an error. Otherwise the signal
-/// that accompanies it ends the program.
+/// that accompanies it ends the program. Windows has no such limit.
 fn survive_file_size_limit() -> io::Result<()> {
-    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop)
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
+    Ok(())
 }

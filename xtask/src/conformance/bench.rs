@@ -159,7 +159,7 @@ impl Bench {
 }
 
 fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
-    let packages = ["bench-serving", "bench-embedding", "bench-offline", "servemark-bin"];
+    let packages = ["bench-serving", "bench-embedding", "bench-offline", "servemark"];
     let packages = packages.map(|name| format!("--package {name}")).join(" ");
     cargo(workspace, &format!("build --release {packages}"))?;
     let metadata = cargo(workspace, "metadata --format-version 1 --no-deps")?;

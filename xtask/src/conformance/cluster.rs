@@ -26,7 +26,7 @@ pub(super) fn run(words: &[&str], workspace: &Path) -> anyhow::Result<()> {
 
 fn built(workspace: &Path) -> anyhow::Result<PathBuf> {
     let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--release", "-p", "servemark-bin", "-p", "mock-server"]);
+    command.args(["build", "--release", "-p", "servemark", "-p", "mock-server"]);
     ensure!(command.current_dir(workspace).status()?.success(), "the programs do not build");
     Ok(workspace.join("target/release"))
 }

@@ -64,7 +64,7 @@ mod tests {
         };
         let need = ("a".to_owned(), "1.0.0+b".to_owned());
         let shipped =
-            Shipped { program: make("servemark-bin", vec![need]), crates: vec![make("a", vec![])] };
+            Shipped { program: make("servemark", vec![need]), crates: vec![make("a", vec![])] };
         let document = document(&shipped);
         assert_eq!(document["metadata"]["component"]["name"], "servemark");
         let expected = json!([{
@@ -74,7 +74,7 @@ mod tests {
         }]);
         assert_eq!(document["components"], expected);
         let expected = json!([
-            {"ref": "pkg:cargo/servemark-bin@1.0.0%2Bb", "dependsOn": ["pkg:cargo/a@1.0.0%2Bb"]},
+            {"ref": "pkg:cargo/servemark@1.0.0%2Bb", "dependsOn": ["pkg:cargo/a@1.0.0%2Bb"]},
             {"ref": "pkg:cargo/a@1.0.0%2Bb", "dependsOn": []},
         ]);
         assert_eq!(document["dependencies"], expected);

@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn lines_of_the_tree_have_a_name_and_a_version() {
-        let line = "servemark-bin v0.1.0 (/a/b c)";
-        assert_eq!(name_and_version(line), Some(pair("servemark-bin", "0.1.0")));
+        let line = "servemark v0.1.0 (/a/b c)";
+        assert_eq!(name_and_version(line), Some(pair("servemark", "0.1.0")));
         assert_eq!(name_and_version("libc v0.2.1 (*)"), Some(pair("libc", "0.2.1")));
         assert_eq!(name_and_version(""), None);
     }

@@ -13,9 +13,11 @@ pub(super) fn unused(package: &Package) -> anyhow::Result<Vec<String>> {
         let folder = package.folder.join(folder);
         tests.extend(if folder.is_dir() { read(&folder)? } else { Vec::new() });
     }
-    let unused = unnamed(&package.needs, &source, Comments::Ignored).into_iter();
+    let name =
+        |need: &str| package.renamed.get(need).map_or(need, String::as_str).replace('-', "_");
+    let unused = unnamed(&package.needs, name, &source, Comments::Ignored).into_iter();
     // Examples in doc comments use the dependencies of tests.
-    let unused = unused.chain(unnamed(&package.test_needs, &tests, Comments::Read));
+    let unused = unused.chain(unnamed(&package.test_needs, name, &tests, Comments::Read));
     Ok(unused.map(|need| format!("{} declares {need} and does not use it", package.name)).collect())
 }
 
@@ -26,9 +28,15 @@ enum Comments {
     Read,
 }
 
-fn unnamed<'a>(needs: &'a BTreeSet<String>, texts: &[String], comments: Comments) -> Vec<&'a str> {
+/// Returns the dependencies whose names in the sources, which `name` returns, do not occur in `texts`.
+fn unnamed<'a>(
+    needs: &'a BTreeSet<String>,
+    name: impl Fn(&str) -> String,
+    texts: &[String],
+    comments: Comments,
+) -> Vec<&'a str> {
     let is_named = |need: &str| {
-        let name = need.replace('-', "_");
+        let name = name(need);
         let lines = texts.iter().flat_map(|text| text.lines());
         let mut lines =
             lines.filter(|line| comments == Comments::Read || !line.trim_start().starts_with("//"));
@@ -56,7 +64,8 @@ mod tests {
 
     fn check(line: &str, comments: Comments, expected: &[&str]) {
         let needs = BTreeSet::from(["serde-json".to_owned()]);
-        assert_eq!(unnamed(&needs, &[line.to_owned()], comments), expected, "{line}");
+        let name = |need: &str| need.replace('-', "_");
+        assert_eq!(unnamed(&needs, name, &[line.to_owned()], comments), expected, "{line}");
     }
 
     #[test]

@@ -17,9 +17,9 @@ const KNOWN: &[&str] = &[
     "servemark-report/src/native/summary.rs",
     "servemark-report/src/native/table.rs",
     "servemark-report/src/vllm_extras.rs",
-    "servemark/src/explore/server.rs",
-    "servemark/src/observer/words.rs",
-    "servemark/src/score/gates.rs",
+    "servemark-bench/src/explore/server.rs",
+    "servemark-bench/src/observer/words.rs",
+    "servemark-bench/src/score/gates.rs",
 ];
 
 /// Returns the flags in the messages of a library's sources.

@@ -244,6 +244,7 @@ fn a_log_that_is_being_written_is_read_and_never_replaced() {
     assert!(!path.exists());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_log_that_is_removed_or_replaced_meanwhile_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -259,6 +260,7 @@ fn a_log_that_is_removed_or_replaced_meanwhile_is_told() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_device_is_written_to_as_it_is() {
     let writer = RunLogWriter::create(Path::new("/dev/null"), &header()).unwrap();

@@ -185,14 +185,16 @@ impl Connection {
     }
 
     /// Reads available bytes: zero at the end of the stream, `None` if nothing is available yet. A
-    /// short read has emptied the socket but does not tell whether the stream ends there.
+    /// short read has emptied the socket but does not tell whether the stream ends there. On Windows a
+    /// socket reports further bytes only after a read that found none.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         if !self.is_readable {
             return Ok(None);
         }
-        match receive(&self.socket, buffer) {
+        match self.socket.try_io(|| receive(&self.socket, buffer)) {
             Ok(received) => {
-                self.is_readable = received.length == buffer.len() || self.peer_has_finished;
+                self.is_readable =
+                    received.length == buffer.len() || self.peer_has_finished || cfg!(windows);
                 if received.length > 0 {
                     self.reception = Reception::of(&received);
                 }

@@ -54,7 +54,7 @@ impl EventLoop {
         let (mailbox, inbox) = Mailbox::new(poll.registry(), MAIL)?;
         Ok(Self {
             state,
-            alarm: Alarm::new(poll.registry(), ALARM)?,
+            alarm: Alarm::new(poll.registry(), ALARM, mailbox.waker())?,
             poll,
             acceptor: None,
             mailbox,

@@ -36,6 +36,11 @@ impl Mailbox {
         Ok((Self { commands, waker }, inbox))
     }
 
+    /// Returns the waker of the poll, which can have only one.
+    pub(super) fn waker(&self) -> &Arc<Waker> {
+        &self.waker
+    }
+
     /// Sends a command. It is discarded if the loop has ended.
     pub(super) fn post(&self, command: Command) {
         if self.commands.send(command).is_ok() {

@@ -86,7 +86,7 @@ pub fn rank_machine() -> RankMachine {
 
 /// Returns the name of this machine.
 pub fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    gethostname::gethostname().to_string_lossy().into_owned()
 }
 
 /// A run that begins.

@@ -1,30 +1,27 @@
 //! Servers that are started by a command and end with this program.
 
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
-};
 use servemark_client::{BaseUrl, ClientError, Credentials, ServerControl, Target, TargetSpec};
 use servemark_core::{Clock, MonotonicClock};
 use thiserror::Error;
 use tokio::time::{Instant, sleep_until};
 
+use self::group::ProcessGroup;
 use crate::observer::RunEvent;
 use crate::{ExecuteError, ExitCode, RunContext};
 
+#[cfg_attr(not(unix), path = "process/no_group.rs")]
+mod group;
+
 /// A running server and all processes started by it.
 ///
-/// The processes form a process group, which is killed on drop. If this program is killed and
-/// nothing is dropped, a watchdog process kills the group: a shell that waits for the end of a
-/// pipe from this program.
+/// The processes are killed on drop, and if this program is killed. Windows cannot start a server.
 #[derive(Debug)]
 pub struct ServerProcess {
-    child: Child,
-    watchman: Child,
+    group: ProcessGroup,
 }
 
 /// What happens to a command's standard output.
@@ -97,21 +94,10 @@ impl ServerProcess {
         let failed = |source| ProcessError::Start { command: command.join(" "), source };
         let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         let (program, arguments) = command.split_first().ok_or_else(nothing).map_err(failed)?;
-        let child = Command::new(program)
-            .args(arguments)
-            .envs(variables.iter().copied())
-            .stdout(output.stdio())
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
-        let group = Pid::from_child(&child);
-        match watch(group) {
-            Ok(watchman) => Ok(Self { child, watchman }),
-            Err(error) => {
-                let _ = kill_process_group(group, Signal::KILL);
-                Err(failed(error))
-            }
-        }
+        let mut command = Command::new(program);
+        command.args(arguments).envs(variables.iter().copied()).stdout(output.stdio());
+        let group = ProcessGroup::start(&mut command).map_err(failed)?;
+        Ok(Self { group })
     }
 
     /// Polls `route` until the answer is 200 or the server ends. Returns the time that it took.
@@ -144,11 +130,9 @@ impl ServerProcess {
 
     /// Waits for the server's end and describes it.
     async fn end(&self, clock: MonotonicClock) -> String {
-        // The process is not reaped, so that its id stays valid until its group is killed.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         loop {
-            if let Ok(Some(status)) = waitid(WaitId::Pid(Pid::from_child(&self.child)), options) {
-                return exit_text(&status);
+            if let Some(how) = self.group.end() {
+                return how;
             }
             sleep_until(Instant::from_std(clock.instant(clock.now() + LOOK))).await;
         }
@@ -170,39 +154,6 @@ pub fn post_to_server(url: &BaseUrl, routes: &[&str]) -> Result<(), ProcessError
         }
         Ok(())
     })
-}
-
-impl Drop for ServerProcess {
-    fn drop(&mut self) {
-        // Stop the watchdog first: otherwise it might kill a later group that reuses the process
-        // id.
-        let _ = self.watchman.kill();
-        let _ = self.watchman.wait();
-        // An error means that the group has already ended.
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        let _ = self.child.wait();
-    }
-}
-
-/// Starts a watchdog that kills a process group when the pipe from this program closes, which
-/// happens at the latest when this program ends.
-fn watch(group: Pid) -> io::Result<Child> {
-    Command::new("sh")
-        .args(["-c", "read -r end; kill -9 \"-$1\"", "watchman"])
-        .arg(group.as_raw_nonzero().to_string())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-}
-
-fn exit_text(status: &WaitIdStatus) -> String {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (_, Some(signal)) => format!("signal {signal}"),
-        _ => "unknown exit status".to_owned(),
-    }
 }
 
 fn control(url: &BaseUrl, clock: MonotonicClock) -> Result<ServerControl, ClientError> {

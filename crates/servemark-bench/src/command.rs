@@ -3,7 +3,6 @@
 use std::io;
 use std::process::ExitStatus;
 
-use rustix::process::{Pid, Signal, kill_process};
 use servemark_runner::Stop;
 use tokio::process::{Child, Command};
 
@@ -14,7 +13,7 @@ use crate::{ChildStdout, ProcessError, RunContext, StopCause, stopped_by};
 ///
 /// When the run is stopped, the command gets SIGTERM, unless Ctrl-C stopped the run, because the
 /// terminal then sends SIGINT to the command as well. When requests in flight are aborted, the
-/// command is killed.
+/// command is killed. Windows has no SIGTERM: there the command is only killed.
 pub fn run_command(
     command: &[String],
     output: ChildStdout,
@@ -54,10 +53,16 @@ async fn wait_for_exit(mut child: Child, context: &RunContext) -> io::Result<Exi
 }
 
 /// Sends SIGTERM to a child that may have ended already.
+#[cfg(unix)]
 fn terminate(child: &Child) {
+    use rustix::process::{Pid, Signal, kill_process};
+
     let number = child.id().and_then(|id| i32::try_from(id).ok());
     if let Some(pid) = number.and_then(Pid::from_raw) {
         // The child is not reaped yet, so its process id cannot belong to another process.
         let _ = kill_process(pid, Signal::TERM);
     }
 }
+
+#[cfg(not(unix))]
+fn terminate(_child: &Child) {}

@@ -1,14 +1,13 @@
 //! Identifies the file of a path.
 
-use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 /// Identity of a file, independent of the path that leads to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Identity {
-    /// An existing file or pipe, by its device and inode numbers.
-    File(u64, u64),
+    /// An existing file or pipe.
+    File(FileId),
     /// A file that does not exist, by its path with links resolved.
     Path(PathBuf),
 }
@@ -18,10 +17,7 @@ impl Identity {
     /// to `/dev/null`.
     pub(super) fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
-            Ok(facts) if facts.is_file() || facts.file_type().is_fifo() => {
-                Some(Self::File(facts.dev(), facts.ino()))
-            }
-            Ok(_) => None,
+            Ok(facts) => file_id(path, &facts).map(Self::File),
             Err(_) => Some(Self::Path(without_links(&end_of_links(path)))),
         }
     }
@@ -29,6 +25,27 @@ impl Identity {
     pub(super) fn is_file(&self) -> bool {
         matches!(self, Self::File(..))
     }
+}
+
+/// The numbers of a device and of an inode on it.
+#[cfg(unix)]
+type FileId = (u64, u64);
+
+/// The path with links resolved.
+#[cfg(not(unix))]
+type FileId = PathBuf;
+
+#[cfg(unix)]
+fn file_id(_path: &Path, facts: &Metadata) -> Option<FileId> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+    let is_one = facts.is_file() || facts.file_type().is_fifo();
+    is_one.then(|| (facts.dev(), facts.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(path: &Path, facts: &Metadata) -> Option<FileId> {
+    facts.is_file().then(|| fs::canonicalize(path).ok())?
 }
 
 /// Follows links to the path at which a missing file would be created.

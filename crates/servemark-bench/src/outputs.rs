@@ -280,4 +280,5 @@ fn collect_texts(value: &Value, texts: &mut Vec<PathBuf>) {
 const LONGEST_PATH: usize = 4096;
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
