@@ -7,6 +7,7 @@
 
 use pyo3::prelude::*;
 
+mod dataset;
 mod error;
 mod json;
 mod log;

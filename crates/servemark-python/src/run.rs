@@ -17,6 +17,7 @@ use servemark::{Activity, Live, RunContext, RunEvent, RunObserver};
 use servemark_cli::{Environment, FileRun};
 use servemark_terminal::{KeptRun, run_into_folder};
 
+use crate::dataset::{PythonDataset, Raised};
 use crate::{error, json};
 
 /// A run on threads of its own, which never take Python's lock. The run stops if the object is
@@ -27,6 +28,8 @@ pub(crate) struct RunHandle {
     stop: StopHandle,
     live: Arc<Live>,
     shared: Arc<Shared>,
+    /// The exception of a data set in Python.
+    raised: Raised,
 }
 
 /// Parts of a run that its threads and its handle share.
@@ -87,13 +90,24 @@ impl RunObserver for Shared {
 #[pymethods]
 impl RunHandle {
     /// Starts a run of a plan, which is a dictionary or the path of a file, with its results in the
-    /// folder `out` or in the usual one.
+    /// folder `out` or in the usual one. A plan may name the data set, whose function is called for
+    /// the requests.
     #[new]
-    #[pyo3(signature = (plan, out = None))]
-    fn new(plan: &Bound<'_, PyAny>, out: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (plan, out = None, dataset = None))]
+    fn new(
+        plan: &Bound<'_, PyAny>,
+        out: Option<PathBuf>,
+        dataset: Option<(String, Py<PyAny>)>,
+    ) -> PyResult<Self> {
         let requested = requested(plan, out)?;
         let shared = Arc::new(Shared::default());
-        let context = RunContext::new(Arc::<Shared>::clone(&shared));
+        let mut context = RunContext::new(Arc::<Shared>::clone(&shared));
+        let mut raised = Raised::default();
+        if let Some((name, function)) = dataset {
+            let dataset = PythonDataset::new(function);
+            raised = dataset.raised();
+            context.parts.add_dataset(name, dataset);
+        }
         let (stop, live) = (context.stop.clone(), Arc::clone(&context.live));
         let observed = Arc::clone(&shared);
         let work = move || {
@@ -101,7 +115,7 @@ impl RunHandle {
             observed.end(run.unwrap_or_else(|_| Err(anyhow!("internal error: the run panicked"))));
         };
         thread::Builder::new().name("servemark-run".to_owned()).spawn(work)?;
-        Ok(Self { stop, live, shared })
+        Ok(Self { stop, live, shared, raised })
     }
 
     /// Whether the run has ended.
@@ -148,6 +162,9 @@ impl RunHandle {
         &self,
         python: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Option<PathBuf>, PathBuf, i32)> {
+        if let Some(exception) = self.raised.take() {
+            return Err(exception);
+        }
         let result = self.shared.lock().result.take();
         let result = result.ok_or_else(|| PyRuntimeError::new_err("there is no result"))?;
         let result = result.map_err(|error| error::of_run(python, &error))?;

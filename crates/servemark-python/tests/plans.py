@@ -16,6 +16,13 @@ def plan(url, requests=20, **load):
     }
 
 
+def plan_without_dataset(url, requests=20, **load):
+    """Returns a plan for a simulator to which a data set is given."""
+    whole = plan(url, requests, **load)
+    del whole["workload"]["dataset"]
+    return whole
+
+
 def program(*args):
     """Runs the program to its end."""
     command = [sys.executable, "-m", "servemark", *map(str, args)]

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import tempfile
@@ -9,7 +10,8 @@ import unittest
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
-DOCUMENTS = [PACKAGE / "README.md", PACKAGE.parents[1] / "docs" / "python.md"]
+DOCS = PACKAGE.parents[1] / "docs"
+DOCUMENTS = [PACKAGE / "README.md", DOCS / "python.md"]
 
 
 class DocumentsTest(unittest.TestCase):
@@ -26,3 +28,21 @@ class DocumentsTest(unittest.TestCase):
                     for program in programs:
                         exec(compile(program, str(document), "exec"), names)
                 os.chdir(before)
+
+    def test_the_cells_of_the_notebook_run(self):
+        import matplotlib
+
+        matplotlib.use("agg")
+        import matplotlib.pyplot as plt
+
+        cells = json.loads((DOCS / "sweep.ipynb").read_text())["cells"]
+        names = {}
+        with contextlib.redirect_stdout(io.StringIO()):
+            for cell in cells:
+                if cell["cell_type"] == "code":
+                    exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
+        self.addCleanup(plt.close, "all")
+        self.assertEqual(len(plt.get_fignums()), 2)
+        medians = names["quantiles"][0.5]
+        self.assertGreater(medians[100], 2 * medians[20], "requests wait at the highest rate")
+        self.assertEqual(set(names["requests"].groupby("rate").size()), {100})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, NamedTuple, Union
+from typing import Any, Callable, Iterable, NamedTuple, Union
 
 from . import _servemark
 from ._log import RunLog, read
 
 _Plan = Union[dict[str, Any], str, "os.PathLike[str]"]
+_Dataset = Union[Iterable[Any], Callable[[int], Iterable[Any]]]
 
 
 class Progress(NamedTuple):
@@ -55,12 +57,26 @@ def run(
     *,
     out: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
+    dataset: _Dataset | None = None,
 ) -> RunResult:
     """Runs a plan in this process and returns its results.
 
     ``plan`` is a dictionary with the keys of a plan's file, or the path of such a file in TOML, YAML
     or JSON. ``out`` is the folder of the results, which must be empty; by default a new one below
     ``servemark-results``.
+
+    ``dataset`` takes the place of the plan's data set: an iterable of requests, or a function that
+    returns one, given the number of requests. It is used once, before anything is measured. A request
+    is a dictionary:
+
+    - ``prompt``: a text; a list of token ids; a list of chat messages; for embeddings a list of texts;
+      or a dictionary, which is a complete body whose missing keys are filled in
+    - ``output_tokens``: the number of tokens to ask for
+    - ``input_tokens``: the length of the prompt; counted with the plan's tokenizer if absent, and 0 for
+      a complete body
+    - ``extra_body``, ``headers``: keys and headers of this request alone
+
+    A list of requests is a conversation, in which each turn follows the answer to the one before.
 
     The requests are sent by threads that never take Python's lock. ``progress`` is called on the
     calling thread. Ctrl-C sends nothing more and waits for the requests in flight, a second one
@@ -70,7 +86,7 @@ def run(
     Raises ``ValueError`` with all faults of a plan, ``OSError`` for files, and ``RunError`` if the run
     cannot be made, such as for a server that is not ready.
     """
-    waiting = _Waiting(plan, out, progress)
+    waiting = _Waiting(plan, out, progress, dataset)
     while not waiting.handle.has_ended:
         try:
             waiting.handle.wait(_INTERVAL_S)
@@ -85,16 +101,17 @@ async def run_async(
     *,
     out: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
+    dataset: _Dataset | None = None,
 ) -> RunResult:
     """Runs a plan as ``run`` does, without blocking the event loop.
 
-    ``progress`` is called on the thread of the loop. If the task is cancelled, the run sends nothing
+    ``dataset`` is used on a thread of its own. ``progress`` is called on the thread of the loop. If the task is cancelled, the run sends nothing
     more and the task ends when the requests in flight have; a second cancellation abandons them.
     """
     import asyncio
 
     loop = asyncio.get_running_loop()
-    waiting = _Waiting(plan, out, progress)
+    waiting = _Waiting(plan, out, progress, dataset)
     while not waiting.handle.has_ended:
         try:
             waited = loop.run_in_executor(None, waiting.handle.wait, _INTERVAL_S)
@@ -113,8 +130,13 @@ class _Waiting:
         plan: _Plan,
         out: str | os.PathLike[str] | None,
         progress: Callable[[Progress], object] | None,
+        dataset: _Dataset | None,
     ) -> None:
-        self.handle = _servemark.RunHandle(plan, out)
+        named = None
+        if dataset is not None:
+            named = _named(dataset)
+            plan = _with_dataset(plan, named[0])
+        self.handle = _servemark.RunHandle(plan, out, named)
         self._progress = progress
         self._cause: BaseException | None = None
 
@@ -130,6 +152,27 @@ class _Waiting:
         if self._cause is not None:
             raise self._cause
         return RunResult(*self.handle.result())
+
+
+def _named(dataset: _Dataset) -> tuple[str, Callable[[int], Iterable[Any]]]:
+    """Returns the name of a data set, and the function that draws from it."""
+    name = getattr(dataset, "__name__", "python")
+    if callable(dataset):
+        return name, dataset
+    if not isinstance(dataset, Iterable):
+        raise TypeError("a data set is an iterable of requests, or a function that returns one")
+    requests = iter(dataset)
+    return name, lambda count: itertools.islice(requests, count)
+
+
+def _with_dataset(plan: _Plan, name: str) -> dict[str, Any]:
+    """Returns a plan whose data set is the one that the program supplies under this name."""
+    if not isinstance(plan, dict):
+        raise TypeError("a plan to which a data set is given is a dict")
+    workload = plan.get("workload", {})
+    if "dataset" in workload:
+        raise ValueError("the plan has a data set of its own: leave workload.dataset out")
+    return {**plan, "workload": {**workload, "dataset": {"dataset": "provided", "name": name}}}
 
 
 _INTERVAL_S = 0.1

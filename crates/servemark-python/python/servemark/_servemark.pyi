@@ -2,7 +2,7 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, Iterable
 
 class RunError(RuntimeError):
     exit_code: int
@@ -30,7 +30,10 @@ class RunLog:
 
 class RunHandle:
     def __init__(
-        self, plan: dict[str, Any] | str | PathLike[str], out: str | PathLike[str] | None
+        self,
+        plan: dict[str, Any] | str | PathLike[str],
+        out: str | PathLike[str] | None,
+        dataset: tuple[str, Callable[[int], Iterable[Any]]] | None,
     ) -> None: ...
     @property
     def has_ended(self) -> bool: ...
