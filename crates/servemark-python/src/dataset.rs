@@ -122,8 +122,8 @@ fn sample(request: Request, tokenizer: &dyn Tokenizer) -> Result<Sample, Dataset
     Ok(sample)
 }
 
-/// Returns the number of tokens of a prompt. Of a complete body it is zero: what of it the model reads
-/// is unknown.
+/// Returns the number of tokens of a prompt. Of a complete body, which few dialects take, it is zero:
+/// what of it the model reads is unknown.
 fn count(prompt: &Prompt, tokenizer: &dyn Tokenizer) -> Result<u32, TokenizerError> {
     let text = |text: &str| tokenizer.count(text, SpecialTokens::Add);
     match prompt {

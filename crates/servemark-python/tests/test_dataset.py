@@ -18,7 +18,7 @@ class DatasetTest(unittest.TestCase):
         self.out = Path(folder.name, "out")
         self.server = servemark.MockServer(ttft=2, itl=1)
         self.addCleanup(self.server.stop)
-        self.plan = plan_without_dataset(self.server.url, requests=6, warmup_requests=0)
+        self.plan = plan_without_dataset(self.server.url, requests=6, warmup={"requests": 0, "most_output_tokens": 1})
 
     def run_with(self, dataset):
         return servemark.run(self.plan, out=self.out, dataset=dataset)
@@ -53,10 +53,13 @@ class DatasetTest(unittest.TestCase):
         dataset = result.log().header["plan"]["workload"]["dataset"]
         self.assertEqual(dataset, {"dataset": "provided", "name": "sums"})
 
-    def test_prompts_are_texts_messages_and_whole_bodies(self):
-        messages = [{"role": "user", "content": "b"}]
-        prompts = ["a", messages, {"messages": [{"role": "user", "content": "c"}], "top_p": 0.5}]
-        requests = [{"prompt": prompt, "output_tokens": 2, "input_tokens": 7} for prompt in prompts]
+    def test_a_request_may_have_messages_and_a_body_of_its_own(self):
+        messages = [[{"role": "user", "content": text}] for text in "bc"]
+        requests = [
+            {"prompt": "a", "output_tokens": 2},
+            {"prompt": messages[0], "output_tokens": 2, "input_tokens": 7},
+            {"prompt": "", "output_tokens": 2, "extra_body": {"messages": messages[1], "top_p": 0.5}},
+        ]
         result = self.run_with(requests)
         self.assertEqual(result.exit_code, 0)
         bodies = self.bodies()

@@ -69,12 +69,12 @@ def run(
     returns one, given the number of requests. It is used once, before anything is measured. A request
     is a dictionary:
 
-    - ``prompt``: a text; a list of token ids; a list of chat messages; for embeddings a list of texts;
-      or a dictionary, which is a complete body whose missing keys are filled in
+    - ``prompt``: a text, a list of token ids or a list of chat messages; for embeddings a list of texts;
+      for reranking a dictionary with ``query`` and ``documents``
     - ``output_tokens``: the number of tokens to ask for
-    - ``input_tokens``: the length of the prompt; counted with the plan's tokenizer if absent, and 0 for
-      a complete body
-    - ``extra_body``, ``headers``: keys and headers of this request alone
+    - ``input_tokens``: the length of the prompt; counted with the plan's tokenizer if absent
+    - ``extra_body``: keys of the body of this request alone, which take the place of the plan's
+    - ``headers``: headers of this request alone
 
     A list of requests is a conversation, in which each turn follows the answer to the one before.
 
