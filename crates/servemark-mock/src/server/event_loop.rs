@@ -109,7 +109,8 @@ impl EventLoop {
         if due <= now {
             return Some(Duration::ZERO);
         }
-        self.alarm.set(due.max(self.last_pass + BETWEEN_PASSES), now)
+        self.alarm.set(due.max(self.last_pass + BETWEEN_PASSES));
+        None
     }
 
     fn react(&mut self, event: &Event) {
