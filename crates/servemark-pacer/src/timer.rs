@@ -1,8 +1,7 @@
 //! Timers that fire at an absolute time.
 //!
-//! On Linux the timer is a timerfd, which is about 30 us late. Other systems have a thread that sleeps
-//! until shortly before the time and yields until it, which is less than 0.1 ms late while a core is
-//! free.
+//! On Linux the timer is a timerfd, which is about 30 us late. Other systems have a thread that
+//! sleeps until shortly before the time and yields until it. How late it is was not measured there.
 
 #[cfg(target_os = "linux")]
 mod descriptor;

@@ -11,8 +11,10 @@ use crate::exposition;
 /// The next text of the source usually has the same lines with other values. It is compared with
 /// this one up to each value that changed, which costs little more than one pass over its bytes:
 /// only values that changed are parsed, and only those of lines with targets. If their lengths are
-/// the same, they are written over those of this text, and the next one's memory is free for others. A target is what the
-/// caller wants to know with a value; those of one text lie one after the other in memory.
+/// the same, they are written over those of this text, and the next one's memory is free for others.
+///
+/// A target is what the caller wants to know with a value; those of one text lie one after the other
+/// in memory.
 #[derive(Debug)]
 pub(crate) struct KnownText<T> {
     text: Text,
