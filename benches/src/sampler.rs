@@ -3,8 +3,8 @@
 //! A round has three runs of the same load against the simulator: one alone, one beside which metrics
 //! are read from an exporter in a process of its own, and one beside which a bare receiver reads the
 //! same texts. The exporter answers with the texts of real servers, of which a share of the numbers
-//! changes with every request. The cost is the CPU time of the thread that reads, by the kernel's
-//! clock of that thread. The effect is the error of the p99 gap between tokens against the
+//! changes with every request. The cost is the CPU time of the threads that read, by the kernel's
+//! clocks of these threads. The effect is the error of the p99 gap between tokens against the
 //! simulator's own log.
 
 mod bare;
@@ -43,7 +43,7 @@ pub struct Round {
     pub alone_ms: f64,
     /// Error of the p99 gap of the other run, in milliseconds.
     pub beside_ms: f64,
-    /// Share of a core that the reading thread used.
+    /// Share of a core that the reading threads used.
     pub share: f64,
     /// Share of a core that the bare receiver used.
     pub bare_share: f64,
@@ -66,15 +66,16 @@ pub fn measure(
         let measured = |exporter: Option<&Exporter>| {
             while_running(|| run(&plan(options, &path, exporter)?), options.shortest())
         };
-        let (alone, [_, log_alone, _]) = measured(None)?;
-        let (beside, [share, log_beside, _]) = measured(Some(&exporter))?;
-        let (_, [_, _, bare_share]) =
+        let (alone, [_, _, log_alone, _]) = measured(None)?;
+        let (beside, [share, opening, log_beside, _]) = measured(Some(&exporter))?;
+        let (_, [.., bare_share]) =
             bare::beside(BARE, &exporter.addr, options.urls, options.interval, || measured(None))?;
+        let share = share.zip(opening).map(|(reading, opening)| reading + opening);
         let log_share = log_beside.zip(log_alone).map(|(beside, alone)| beside - alone);
         let round = Round {
             alone_ms: error_ms(&alone)?,
             beside_ms: error_ms(&beside)?,
-            share: share.context("the thread that reads metrics was not seen")?,
+            share: share.context("the threads that read metrics were not seen")?,
             bare_share: bare_share.context("the bare receiver was not seen")?,
             log_share: log_share.context("the thread that writes the log was not seen")?,
             readings: beside.telemetry().samples.len(),
@@ -206,7 +207,7 @@ fn error_ms(log: &RunLog) -> anyhow::Result<f64> {
 fn while_running<T>(
     work: impl FnOnce() -> anyhow::Result<T>,
     shortest: Duration,
-) -> anyhow::Result<(T, [Option<f64>; 3])> {
+) -> anyhow::Result<(T, [Option<f64>; 4])> {
     let is_over = Arc::new(AtomicBool::new(false));
     let watching = thread::spawn({
         let is_over = Arc::clone(&is_over);
@@ -226,8 +227,8 @@ fn while_running<T>(
 
 /// Returns the recordings of each of [`THREADS`]: when, and the CPU time so far.
 #[expect(clippy::disallowed_methods, reason = "nothing is measured by the sleep")]
-fn watch(is_over: &AtomicBool) -> [Vec<(Instant, Duration)>; 3] {
-    let mut seen = [const { Vec::new() }; 3];
+fn watch(is_over: &AtomicBool) -> [Vec<(Instant, Duration)>; 4] {
+    let mut seen = [const { Vec::new() }; 4];
     while !is_over.load(Ordering::Relaxed) {
         for (seen, thread) in seen.iter_mut().zip(THREADS) {
             seen.extend(cpu_of_thread("self", thread).map(|used| (Instant::now(), used)));
@@ -237,9 +238,9 @@ fn watch(is_over: &AtomicBool) -> [Vec<(Instant, Duration)>; 3] {
     seen
 }
 
-/// Names of the thread that reads metrics, of the one that writes the run log, and of the bare
+/// Names of the threads that read metrics, of the one that writes the run log, and of the bare
 /// receiver.
-const THREADS: [&str; 3] = ["telemetry", "run-log", BARE];
+const THREADS: [&str; 4] = ["telemetry", "telemetry-open", "run-log", BARE];
 
 const BARE: &str = "bare-receiver";
 

@@ -88,7 +88,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("image", &["servemark-datasets"]),
     ("indicatif", &["servemark-terminal"]),
     ("minijinja", &["servemark-tokenizer"]),
-    ("mio", &["servemark-mock"]),
+    ("mio", &["servemark-client", "servemark-mock", "servemark-telemetry"]),
     ("nix", &["servemark-receive"]),
     ("nvml-wrapper", &["servemark-telemetry"]),
     ("parquet", &["servemark-datasets", "servemark-report"]),

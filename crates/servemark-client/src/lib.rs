@@ -33,6 +33,8 @@ mod status;
 mod stream;
 mod target;
 mod text;
+mod text_answer;
+mod text_connection;
 mod text_reader;
 mod tls;
 mod transmit_stamp;
@@ -51,6 +53,7 @@ pub use servemark_target::{
 };
 pub use target::Target;
 pub use text::{Text, TextPool};
+pub use text_connection::{TextConnection, TextLoss};
 pub use text_reader::TextReader;
 pub use transport::{HttpTransport, PreparedRequest};
 

@@ -55,11 +55,6 @@ impl Watch {
         .await
     }
 
-    /// Begins the watch of another request, with the same time-outs and the same timer.
-    pub(crate) fn restart(&mut self) {
-        self.started = self.clock.now();
-    }
-
     fn limit(&self, stage: TimeoutStage, since: Stamp) -> Limit {
         let (name, length) = match stage {
             TimeoutStage::Connect => ("connect", self.timeouts.connect),

@@ -1,7 +1,7 @@
 //! Series of servers and their machines, read while a run goes on.
 //!
 //! [`Readings`] turns the text that a server or an exporter shows under `/metrics` into readings of
-//! named series; [`Sampler`] reads several such sources periodically, on a thread of its own.
+//! named series; [`Sampler`] reads several such sources periodically, on threads of its own.
 //! Quantities that several engines have under different names get one name, by the vocabulary of
 //! this crate.
 //!
@@ -9,10 +9,14 @@
 
 mod exposition;
 mod known_text;
+mod message;
 #[cfg(feature = "nvml")]
 mod nvml;
+mod opener;
 mod readings;
 mod sampler;
+mod sampling;
+mod source_reader;
 mod vocabulary;
 
 #[cfg(feature = "nvml")]

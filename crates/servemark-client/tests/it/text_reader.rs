@@ -1,8 +1,13 @@
 //! Texts that are read again and again.
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
-use servemark_client::{ClientError, ClientErrorKind, Credentials, Target, TargetSpec, TextReader};
+use servemark_client::{
+    ClientError, ClientErrorKind, Credentials, Target, TargetSpec, Text, TextConnection, TextLoss,
+    TextReader,
+};
 use servemark_core::MonotonicClock;
 
 use crate::support::{LAST_CHUNK, RawServer, STREAM, chunk, document};
@@ -17,8 +22,25 @@ fn with_limit(spec: &TargetSpec, limit: Duration) -> TextReader {
 }
 
 async fn read(reader: &mut TextReader) -> Result<String, ClientError> {
-    let text = reader.read().await?;
-    Ok(String::from_utf8(text.as_bytes().to_vec()).unwrap())
+    reader.read().await.map(|text| string(&text))
+}
+
+fn string(text: &Text) -> String {
+    String::from_utf8(text.as_bytes().to_vec()).unwrap()
+}
+
+/// Sends a request and receives the answer.
+async fn ask(connection: &mut TextConnection) -> Result<String, TextLoss> {
+    assert!(connection.send());
+    poll_fn(|cx| match connection.receive() {
+        Poll::Pending => {
+            // The server runs between two looks.
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+        Poll::Ready(answer) => Poll::Ready(answer.map(|text| string(&text))),
+    })
+    .await
 }
 
 fn whole(body: &str) -> String {
@@ -47,8 +69,10 @@ async fn reads(answer: String, expected: &str) {
     })
     .await;
     let mut reader = reader(&server.spec());
-    for _ in 0..=cuts {
-        assert_eq!(read(&mut reader).await.unwrap(), expected);
+    assert_eq!(read(&mut reader).await.unwrap(), expected);
+    let mut connection = reader.take_connection().unwrap();
+    for _ in 0..cuts {
+        assert_eq!(ask(&mut connection).await.unwrap(), expected);
     }
     assert_eq!(server.accepted(), 1);
 }
@@ -78,23 +102,97 @@ async fn a_text_is_larger_than_the_memory_of_the_one_before() {
     })
     .await;
     let mut reader = reader(&server.spec());
-    let mut lengths = Vec::new();
-    for _ in 0..4 {
-        lengths.push(reader.read().await.unwrap().as_bytes().len());
+    let mut lengths = vec![read(&mut reader).await.unwrap().len()];
+    let mut connection = reader.take_connection().unwrap();
+    for _ in 0..3 {
+        lengths.push(ask(&mut connection).await.unwrap().len());
     }
     assert_eq!((lengths, server.accepted()), (vec![5, 3_000_000, 6_000_000, 5], 1));
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_is_replaced() {
+async fn a_connection_that_the_server_ends_is_found_ended() {
     let server = RawServer::answering_once(whole("a 1\n")).await;
-    let mut kept = reader(&server.spec());
-    for _ in 0..3 {
-        assert_eq!(read(&mut kept).await.unwrap(), "a 1\n");
+    let mut reader = reader(&server.spec());
+    read(&mut reader).await.unwrap();
+    let mut connection = reader.take_connection().unwrap();
+    // The server closes it after its answer, at any time.
+    while connection.send() {
+        tokio::task::yield_now().await;
     }
-    assert_eq!(server.accepted(), 3);
+    assert_eq!(read(&mut reader).await.unwrap(), "a 1\n", "over another one");
+    assert_eq!(server.accepted(), 2);
     let server = RawServer::answering_once("HTTP/1.1 200 OK\r\n\r\na 1\n").await;
-    assert_eq!(read(&mut reader(&server.spec())).await.unwrap(), "a 1\n", "until its end");
+    let mut reader = self::reader(&server.spec());
+    assert_eq!(read(&mut reader).await.unwrap(), "a 1\n", "until its end");
+    assert!(reader.take_connection().is_none());
+}
+
+/// Reads an answer, and then sends a request that is answered with `next`.
+async fn after_an_answer(next: &'static str) -> (Result<String, TextLoss>, TextConnection) {
+    let server = RawServer::start(move |mut peer| async move {
+        for answer in [whole("a 1\n").as_str(), next] {
+            peer.request().await;
+            peer.send(answer).await;
+        }
+    })
+    .await;
+    let mut reader = reader(&server.spec());
+    read(&mut reader).await.unwrap();
+    let mut connection = reader.take_connection().unwrap();
+    (ask(&mut connection).await, connection)
+}
+
+#[tokio::test]
+async fn a_request_that_was_not_processed_may_be_sent_on_another_connection() {
+    for next in ["", "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n"] {
+        let (answer, mut connection) = after_an_answer(next).await;
+        assert!(matches!(answer, Err(TextLoss::Unprocessed)), "{answer:?}");
+        assert!(!connection.send(), "{next}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_whose_answer_failed_carries_no_other_request() {
+    let lost = "the connection was lost in the middle of the answer";
+    for (next, kind, message) in [
+        ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\na 1\n", ClientErrorKind::Truncated, lost),
+        ("HTTP/1.1 200", ClientErrorKind::Connect, "without an answer"),
+        ("busy\r\n\r\n", ClientErrorKind::Decode, "is not HTTP"),
+    ] {
+        let (answer, mut connection) = after_an_answer(next).await;
+        let Err(TextLoss::Failed(error)) = answer else { panic!("{next}: {answer:?}") };
+        is(&error, kind, message);
+        assert!(!connection.send(), "{next}");
+    }
+}
+
+#[tokio::test]
+async fn another_status_is_a_failure_that_keeps_the_connection() {
+    let server = RawServer::start(|mut peer| async move {
+        let busy = document("503 Service Unavailable", "text/plain", "busy");
+        for answer in [whole("a 1\n"), busy, whole("a 2\n")] {
+            peer.request().await;
+            peer.send(answer).await;
+        }
+        peer.hold().await;
+    })
+    .await;
+    let mut reader = reader(&server.spec());
+    read(&mut reader).await.unwrap();
+    let mut connection = reader.take_connection().unwrap();
+    let answer = ask(&mut connection).await;
+    let Err(TextLoss::Failed(error)) = answer else { panic!("{answer:?}") };
+    is(&error, ClientErrorKind::Status(503), "the server answered 503 for /metrics: busy");
+    assert_eq!(ask(&mut connection).await.unwrap(), "a 2\n");
+}
+
+#[tokio::test]
+async fn what_follows_an_answer_belongs_to_no_request() {
+    let (answer, mut connection) =
+        after_an_answer("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\na 1\nHTTP/1.1 200 OK").await;
+    assert_eq!(answer.unwrap(), "a 1\n");
+    assert!(!connection.send());
 }
 
 #[tokio::test]
@@ -105,6 +203,7 @@ async fn a_target_without_keep_alive_has_a_connection_for_each_text() {
     let mut reader = reader(&spec);
     for _ in 0..2 {
         assert_eq!(read(&mut reader).await.unwrap(), "a 1\n");
+        assert!(reader.take_connection().is_none());
     }
     assert_eq!(server.accepted(), 2);
 }
@@ -145,21 +244,12 @@ async fn an_answer_that_is_no_text_is_told() {
     fails(endless, ClientErrorKind::Decode, "the answer has 16 MiB or more").await;
 }
 
-/// The timer of the first reading has run out when the second one begins.
 #[tokio::test]
 async fn a_silent_server_is_not_waited_for() {
-    let server = RawServer::start(|mut peer| async move {
-        if peer.number == 0 {
-            peer.request().await;
-            peer.send(whole("a 1\n")).await;
-        }
-        peer.hold().await;
-    })
-    .await;
-    let mut reader = with_limit(&server.spec(), Duration::from_millis(400));
-    assert_eq!(read(&mut reader).await.unwrap(), "a 1\n");
+    let server = RawServer::start(|mut peer| async move { peer.hold().await }).await;
+    let mut reader = with_limit(&server.spec(), Duration::from_millis(50));
     for _ in 0..2 {
         let error = read(&mut reader).await.unwrap_err();
-        is(&error, ClientErrorKind::Timeout, "time-out of 400ms passed");
+        is(&error, ClientErrorKind::Timeout, "time-out of 50ms passed");
     }
 }

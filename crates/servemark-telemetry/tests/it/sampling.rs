@@ -156,6 +156,20 @@ fn a_source_that_does_not_answer_delays_nothing_that_follows() {
     assert!(gaps(&telemetry)[0].contains("time-out"), "{:?}", gaps(&telemetry));
 }
 
+/// The second answer is missing on the open connection, the third one on a new one.
+#[test]
+fn a_source_that_falls_silent_is_read_again_when_it_answers() {
+    let exporter = Exporter::start(|number| match number {
+        1 | 2 => ExporterAnswer::Silence,
+        _ => ExporterAnswer::Text(format!("vllm:num_requests_running {number}\n")),
+    });
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| telemetry.samples.iter().any(|it| it.values == [(0, 3.0)]));
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!(gaps(&telemetry), ["the total time-out of 2s passed"]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+}
+
 #[test]
 fn a_source_that_fails_is_not_asked_again_at_the_end() {
     let exporter = Exporter::start(|_| ExporterAnswer::Status(404));

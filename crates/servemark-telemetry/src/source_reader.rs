@@ -1,0 +1,244 @@
+//! One source that is read periodically.
+
+use std::mem;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use mio::{Interest, Registry, Token};
+use servemark_client::{
+    ClientError, MetricsUrl, Text, TextConnection, TextLoss, TextPool, TextReader,
+};
+use servemark_core::{
+    Clock, MonotonicClock, RequestError, Stamp, TelemetryLine, TelemetrySample, TelemetrySource,
+};
+
+use crate::Readings;
+use crate::opener::Opener;
+use crate::sampler::{DeviceReader, LineSink, ProblemSink, SamplerSource, SourceKind};
+
+/// Where readings and failures go.
+pub(crate) struct Report {
+    pub(crate) clock: MonotonicClock,
+    pub(crate) lines: LineSink,
+    pub(crate) problems: ProblemSink,
+}
+
+/// One source, and its reading if one is under way.
+pub(crate) struct SourceReader {
+    index: usize,
+    name: String,
+    reader: Reader,
+    readings: Readings,
+    progress: Progress,
+    /// When the last reading began.
+    asked: Stamp,
+    /// Why the last reading failed; `None` if it succeeded.
+    last_problem: Option<String>,
+    has_reported: bool,
+}
+
+/// How far a reading is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Progress {
+    /// None is under way.
+    Idle,
+    /// The answer is received over the open connection.
+    Receiving,
+    /// The reader is with the opener.
+    Opening,
+    /// The reader is with the opener, and what it reads is not wanted any more.
+    GivenUp,
+}
+
+/// Gets the text of a source.
+enum Reader {
+    Exporter(Box<Exporter>),
+    Devices(Box<dyn DeviceReader>),
+}
+
+struct Exporter {
+    url: Option<MetricsUrl>,
+    /// Absent while it is with the opener.
+    reader: Option<Box<TextReader>>,
+    connection: Option<TextConnection>,
+}
+
+impl SourceReader {
+    /// Creates the sources, and reports each of them.
+    pub(crate) fn all(sources: Vec<SamplerSource>, report: &Report) -> Vec<Self> {
+        let (count, pool) = (Arc::default(), TextPool::new());
+        let mut all = Vec::with_capacity(sources.len());
+        for (index, source) in sources.into_iter().enumerate() {
+            let name = source.name().to_owned();
+            (report.lines)(TelemetryLine::Source(TelemetrySource::new(index, name.clone())));
+            all.push(Self {
+                index,
+                name,
+                reader: Reader::new(source.kind, report.clock, &pool),
+                readings: Readings::new(index, Arc::clone(&count)),
+                progress: Progress::Idle,
+                asked: Stamp::ZERO,
+                last_problem: None,
+                has_reported: false,
+            });
+        }
+        all
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.progress == Progress::Idle
+    }
+
+    pub(crate) fn is_failing(&self) -> bool {
+        self.last_problem.is_some()
+    }
+
+    /// Returns when the reading that is under way is given up.
+    pub(crate) fn limit(&self) -> Option<Stamp> {
+        let is_awaited = matches!(self.progress, Progress::Receiving | Progress::Opening);
+        is_awaited.then(|| self.asked + LONGEST_ANSWER)
+    }
+
+    /// Begins a reading. That of devices is done at once.
+    pub(crate) fn ask(&mut self, opener: &Opener, report: &Report) {
+        self.asked = report.clock.now();
+        match &mut self.reader {
+            Reader::Devices(devices) => {
+                let answer = devices.read().map(Text::from);
+                self.end(answer, report);
+            }
+            Reader::Exporter(exporter) => self.progress = exporter.ask(self.index, opener),
+        }
+    }
+
+    /// Receives what has arrived on the connection.
+    pub(crate) fn receive(&mut self, opener: &Opener, report: &Report) {
+        let Reader::Exporter(exporter) = &mut self.reader else { return };
+        let Some(connection) = &mut exporter.connection else { return };
+        if self.progress != Progress::Receiving {
+            // A connection that the server closes meanwhile is found closed by the next request.
+            return;
+        }
+        match connection.receive() {
+            Poll::Pending => {}
+            Poll::Ready(Err(TextLoss::Unprocessed)) => {
+                self.progress = exporter.open(self.index, opener);
+            }
+            Poll::Ready(Err(TextLoss::Failed(error))) => {
+                let problem = exporter.problem(error);
+                self.end(Err(problem), report);
+            }
+            Poll::Ready(Ok(text)) => self.end(Ok(text), report),
+        }
+    }
+
+    /// Takes a reader back from the opener, with its answer.
+    pub(crate) fn take_back(
+        &mut self,
+        mut reader: Box<TextReader>,
+        answer: Result<Text, ClientError>,
+        registry: &Registry,
+        report: &Report,
+    ) {
+        let Reader::Exporter(exporter) = &mut self.reader else { return };
+        exporter.connection = reader.take_connection().and_then(|mut connection| {
+            let token = Token(self.index);
+            registry.register(&mut connection, token, Interest::READABLE).ok()?;
+            Some(connection)
+        });
+        exporter.reader = Some(reader);
+        if mem::replace(&mut self.progress, Progress::Idle) == Progress::Opening {
+            let answer = answer.map_err(|error| exporter.problem(error));
+            self.end(answer, report);
+        }
+    }
+
+    /// Gives a reading up that has lasted too long.
+    pub(crate) fn give_up(&mut self, report: &Report) {
+        let is_opening = self.progress == Progress::Opening;
+        if let Reader::Exporter(exporter) = &mut self.reader {
+            exporter.connection = None;
+        }
+        self.end(Err(format!("the total time-out of {LONGEST_ANSWER:?} passed")), report);
+        if is_opening {
+            self.progress = Progress::GivenUp;
+        }
+    }
+
+    fn end(&mut self, answer: Result<Text, String>, report: &Report) {
+        self.progress = Progress::Idle;
+        let at = report.clock.now();
+        let took_ns = at.since(self.asked).as_nanos() as u64;
+        let lines = answer.and_then(|mut text| {
+            let lines = self.readings.read(&mut text, at, took_ns);
+            lines.ok_or_else(|| NO_METRICS.to_owned())
+        });
+        match lines {
+            Ok(lines) => {
+                self.last_problem = None;
+                for line in lines {
+                    (report.lines)(line);
+                }
+            }
+            Err(problem) => self.miss(at, problem, report),
+        }
+    }
+
+    /// Reports a gap when it begins, and when its reason changes.
+    fn miss(&mut self, at: Stamp, problem: String, report: &Report) {
+        if !mem::replace(&mut self.has_reported, true) {
+            (report.problems)(&self.name, &problem);
+        }
+        if self.last_problem.as_ref() != Some(&problem) {
+            let gap = TelemetrySample::gap(self.index, at, problem.as_str());
+            (report.lines)(TelemetryLine::Sample(gap));
+            self.last_problem = Some(problem);
+        }
+    }
+}
+
+impl Reader {
+    fn new(kind: SourceKind, clock: MonotonicClock, pool: &TextPool) -> Self {
+        match kind {
+            SourceKind::Exporter { target, route, url } => {
+                let reader = TextReader::new(target, route, LONGEST_ANSWER, clock);
+                let reader = Some(Box::new(reader.with_pool(pool)));
+                Self::Exporter(Box::new(Exporter { url, reader, connection: None }))
+            }
+            SourceKind::Devices(reader) => Self::Devices(reader),
+        }
+    }
+}
+
+impl Exporter {
+    /// Sends a request over the open connection, or passes the reader to the opener.
+    fn ask(&mut self, index: usize, opener: &Opener) -> Progress {
+        if self.connection.as_mut().is_some_and(TextConnection::send) {
+            return Progress::Receiving;
+        }
+        self.open(index, opener)
+    }
+
+    fn open(&mut self, index: usize, opener: &Opener) -> Progress {
+        self.connection = None;
+        match self.reader.take() {
+            Some(reader) => {
+                opener.read(index, reader);
+                Progress::Opening
+            }
+            None => Progress::Idle,
+        }
+    }
+
+    /// Returns the message of a failure, without anything secret.
+    fn problem(&self, error: ClientError) -> String {
+        let message = RequestError::from(error).message;
+        self.url.as_ref().map_or_else(|| message.clone(), |url| url.redacted(&message))
+    }
+}
+
+const NO_METRICS: &str = "the answer has no line of a metric";
+
+/// Longest time that a reading may take, the last one at the end of a run included.
+const LONGEST_ANSWER: Duration = Duration::from_secs(2);
