@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::structs::device::FieldId;
+use nvml_wrapper::sys_exports::field_id::NVML_FI_DEV_POWER_INSTANT;
 use nvml_wrapper::{Device, Nvml};
 
 use crate::DeviceReader;
@@ -62,7 +65,7 @@ fn lines(device: &Device<'_>, labels: &str) -> String {
     line("GPU_UTIL", device.utilization_rates().ok().map(|rates| rates.gpu.into()));
     line("FB_USED", memory.as_ref().map(|memory| mebibytes(memory.used)));
     line("FB_FREE", memory.as_ref().map(|memory| mebibytes(memory.free)));
-    line("POWER_USAGE", device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3));
+    line("POWER_USAGE", milliwatts(device).map(|milliwatts| f64::from(milliwatts) / 1e3));
     // In millijoules, as the exporter has it.
     let energy = device.total_energy_consumption().ok();
     line("TOTAL_ENERGY_CONSUMPTION", energy.map(|millijoules| millijoules as f64));
@@ -73,4 +76,15 @@ fn lines(device: &Device<'_>, labels: &str) -> String {
     let throttled = device.current_throttle_reasons().ok();
     line("CLOCKS_EVENT_REASONS", throttled.map(|reasons| reasons.bits() as f64));
     text
+}
+
+/// Returns the power at this instant. A device that does not report it has a mean: of the last second
+/// since Ampere, whose changes come half a second late.
+fn milliwatts(device: &Device<'_>) -> Option<u32> {
+    let values = device.field_values_for(&[FieldId(NVML_FI_DEV_POWER_INSTANT)]);
+    let instant = values.ok().and_then(|mut values| match values.pop()?.ok()?.value {
+        Ok(SampleValue::U32(milliwatts)) => Some(milliwatts),
+        _ => None,
+    });
+    instant.or_else(|| device.power_usage().ok())
 }
