@@ -10,6 +10,7 @@ use servemark_core::{RequestKey, RequestRecord, RunLog};
 
 use crate::CacheAudit;
 use crate::cache_audit::{MOST_NAMED, prompt_tokens};
+use crate::series::Increases;
 
 /// How much of the prompts came from a prefix cache, and how much was meant to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,12 +56,16 @@ impl Contamination {
     /// them.
     pub fn of(log: &RunLog) -> Option<Self> {
         let is_shared = shares_prefixes(log);
-        let counted =
-            Self::of_answers(log, is_shared).or_else(|| Self::of_counters(log, is_shared));
-        if counted.as_ref().is_some_and(|counted| counted.share > 0.0) {
-            return counted;
-        }
-        CacheAudit::of(log).and_then(|audit| Self::of_audit(&audit)).or(counted)
+        let counted = [
+            Self::of_answers(log, is_shared),
+            Self::of_counters(log, is_shared),
+            Self::of_series(log, is_shared),
+        ];
+        let counted = || counted.iter().flatten();
+        let found = counted().find(|counted| counted.share > 0.0).cloned();
+        found
+            .or_else(|| CacheAudit::of(log).and_then(|audit| Self::of_audit(&audit)))
+            .or_else(|| counted().next().cloned())
     }
 
     /// Returns whether the run is contaminated: at least 10 % of all prompt tokens came from a cache
@@ -144,8 +149,7 @@ impl Contamination {
         })
     }
 
-    /// Reads the server's counters, which count all of its clients. In conversations, they do not
-    /// tell histories from what was not intended.
+    /// Takes the server's counters that were read for the run.
     fn of_counters(log: &RunLog, is_shared: bool) -> Option<Self> {
         let work = log.footer()?.server_counters.as_ref()?;
         let (before, after) =
@@ -153,9 +157,31 @@ impl Contamination {
         let grown = |after: i64, before: Option<i64>| (after - before.unwrap_or_default()) as f64;
         let hits = grown(after.hits, before.map(|cache| cache.hits));
         let queries = grown(after.queries, before.map(|cache| cache.queries));
+        Self::counted(log, is_shared, hits, queries)
+    }
+
+    /// Takes the server's counters among the series that were read beside the run.
+    fn of_series(log: &RunLog, is_shared: bool) -> Option<Self> {
+        let increases = Increases::of(log)?;
+        let (mut found, mut all) = (0.0, 0.0);
+        for source in 0..log.telemetry().sources.len() {
+            let sum = |names: &[&str]| -> Option<f64> {
+                names.iter().map(|name| increases.of_source(source, name)).sum()
+            };
+            let known = PROMPT_TOKENS.iter().find_map(|(hits, all)| sum(hits).zip(sum(all)));
+            let (hits, queries) = known.unwrap_or_default();
+            found += hits;
+            all += queries;
+        }
+        Self::counted(log, is_shared, found, all)
+    }
+
+    /// Returns what a server counted for all of its clients; `None` if that is nothing. In
+    /// conversations, counters do not tell histories from what was not intended.
+    fn counted(log: &RunLog, is_shared: bool, found: f64, all: f64) -> Option<Self> {
         let is_known = !is_shared && !log.converses();
-        (queries > 0.0).then(|| Self {
-            share: hits / queries,
+        (all > 0.0).then(|| Self {
+            share: found / all,
             expected_share: is_known.then_some(0.0),
             requests: 0,
             counted: 0,
@@ -180,6 +206,13 @@ fn history(record: &RequestRecord, records: &HashMap<RequestKey, &RequestRecord>
         prompt_tokens(earlier).saturating_add(output.unwrap_or(earlier.planned.output_tokens))
     })
 }
+
+/// Names of counters: of the prompt tokens that were found in a cache, and of all of them.
+const PROMPT_TOKENS: [(&[&str], &[&str]); 3] = [
+    (&["prefix_hits"], &["prefix_queries"]),
+    (&["cached_tokens"], &["prompt_tokens"]),
+    (&["cached_tokens"], &["cached_tokens", "computed_prompt_tokens"]),
+];
 
 /// Data sets whose prompts share prefixes by design.
 const SHARES_PREFIXES: [&str; 5] =

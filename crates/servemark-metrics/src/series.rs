@@ -6,6 +6,7 @@
 
 mod check;
 mod histogram;
+mod increases;
 mod replay;
 mod summary;
 
@@ -17,6 +18,7 @@ use servemark_core::{RunLog, SeriesHead, SeriesKind, Stamp};
 pub use self::check::CountedTwice;
 use self::histogram::Window;
 pub use self::histogram::{HistogramSummary, histogram_quantile};
+pub(crate) use self::increases::Increases;
 pub(crate) use self::replay::{Replayed, replay};
 pub use self::summary::SeriesSummary;
 

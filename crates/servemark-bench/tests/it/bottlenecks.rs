@@ -8,7 +8,7 @@ use servemark::backends::BackendName;
 use servemark::client::TargetSpec;
 use servemark::core::{NoProgress, RunLog};
 use servemark::datasets::{DatasetSpec, RandomSpec, RangeRatio};
-use servemark::metrics::{Contamination, Limit, LimitCause};
+use servemark::metrics::{Contamination, ContaminationSource, Limit, LimitCause};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::{BenchPlan, MetricsSource, ServerSpec, TelemetrySpec};
 use servemark::schedule::ArrivalSpec;
@@ -20,7 +20,11 @@ use crate::runs::{TOKENIZER, plan};
 
 /// Returns a plan of twenty requests that are all due at once, for a server that is read often.
 fn watched(mock: MockSpec) -> BenchPlan {
-    let mut plan = plan(BackendName::Sglang, &[]);
+    watched_by(BackendName::Sglang, mock)
+}
+
+fn watched_by(backend: BackendName, mock: MockSpec) -> BenchPlan {
+    let mut plan = plan(backend, &[]);
     plan.server = ServerSpec::Simulated(mock);
     let mut telemetry = TelemetrySpec::of_server();
     telemetry.interval = Duration::from_millis(20);
@@ -221,22 +225,34 @@ fn a_starved_client() {
     });
 }
 
-#[test]
-fn a_second_run_of_the_same_prompts_is_contaminated() {
+/// Runs the same prompts twice against a server that says by these means what its cache held.
+#[track_caller]
+fn a_second_run_is_contaminated(backend: BackendName, source: ContaminationSource) {
     let mut mock = MockSpec::new(MS(2), Duration::from_micros(100));
     mock.cache_blocks = NonZeroUsize::new(10_000);
     mock.cache_block_tokens = NonZeroUsize::MIN;
     let server = MockServer::start(mock).unwrap();
     let run = || {
         let url = server.base_url().parse().unwrap();
-        let mut plan = watched(MockSpec::default());
+        let mut plan = watched_by(backend, MockSpec::default());
         plan.server = ServerSpec::At(TargetSpec::new(url));
-        plan.control.telemetry = None;
         random(&mut plan).input_tokens = 200;
-        log(&plan)
+        let contamination = Contamination::of(&log(&plan)).unwrap();
+        assert_eq!(contamination.source, source);
+        contamination
     };
-    let cold = Contamination::of(&run()).unwrap();
+    let cold = run();
     assert!(cold.share < 0.5 && !cold.is_found(), "{cold:?}");
-    let warm = Contamination::of(&run()).unwrap();
+    let warm = run();
     assert!(warm.share > 0.9 && warm.is_found(), "{warm:?}");
+}
+
+#[test]
+fn a_second_run_of_the_same_prompts_is_contaminated() {
+    a_second_run_is_contaminated(BackendName::Sglang, ContaminationSource::Answers);
+}
+
+#[test]
+fn it_is_where_only_the_servers_metrics_say_so() {
+    a_second_run_is_contaminated(BackendName::Vllm, ContaminationSource::Counters);
 }

@@ -2,9 +2,12 @@
 
 use servemark_core::{
     CountedWork, Delta, Finish, Footer, Header, Phase, PrefixCacheCounters, Recorder,
-    RequestRecord, RunFacts, RunLog, Sample, ServerCounters, Sink, Stamp, Usage,
+    RequestRecord, RunFacts, RunLog, Sample, SeriesHead, SeriesKind, ServerCounters, Sink, Stamp,
+    Telemetry, TelemetryLine, TelemetrySample, TelemetrySource, Usage,
 };
-use servemark_metrics::{Contamination, MetricPolicy, Metrics, RunVerdictKind};
+use servemark_metrics::{
+    Contamination, ContaminationSource, MetricPolicy, Metrics, RunVerdictKind,
+};
 
 fn record(index: usize, turn: u32, cached: Option<u32>) -> RequestRecord {
     let due = Stamp::from_nanos(index as u64 * 1000);
@@ -83,4 +86,53 @@ fn counters_of_the_server_do_where_answers_say_nothing() {
     let found = Contamination::of(&log("random", records, Some(footer))).unwrap();
     close(found.share, 0.8);
     assert!(found.is_found() && found.counted == 0);
+}
+
+/// Returns counters that were read before and after the measurement.
+fn counters(names: &[&str], before: &[f64], after: &[f64]) -> Telemetry {
+    let mut telemetry = Telemetry::default();
+    telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "http://a/metrics")));
+    for (id, name) in names.iter().enumerate() {
+        let head = SeriesHead::new(id, 0, *name, SeriesKind::Counter);
+        telemetry.add(TelemetryLine::Series(head));
+    }
+    for (at, values) in [(0, before), (2_000_000_000, after)] {
+        let mut sample = TelemetrySample::new(0, Stamp::from_nanos(at), 0);
+        sample.values = values.iter().copied().enumerate().collect();
+        telemetry.add(TelemetryLine::Sample(sample));
+    }
+    telemetry
+}
+
+#[test]
+fn counters_that_were_read_as_series_do_too() {
+    for (names, after) in [
+        (&["prefix_queries", "prefix_hits"], [20_100.0, 16_050.0]),
+        (&["prompt_tokens", "cached_tokens"], [20_100.0, 16_050.0]),
+        (&["computed_prompt_tokens", "cached_tokens"], [4_100.0, 16_050.0]),
+    ] {
+        // Answers with a count of zero may be those of a server that does not count.
+        for cached in [None, Some(0)] {
+            let records = (0..20).map(|index| record(index, 0, cached)).collect();
+            let log = log("random", records, None);
+            let log = log.with_telemetry(counters(names, &[100.0, 50.0], &after));
+            let found = Contamination::of(&log).unwrap();
+            close(found.share, 0.8);
+            assert_eq!(found.source, ContaminationSource::Counters);
+            assert!(found.is_found(), "{names:?}");
+        }
+    }
+}
+
+#[test]
+fn counters_of_a_server_that_restarted_or_of_conversations_judge_nothing() {
+    let read = |records, after: &[f64]| {
+        let names = ["prefix_queries", "prefix_hits"];
+        let log = log("random", records, None);
+        Contamination::of(&log.with_telemetry(counters(&names, &[100.0, 50.0], after)))
+    };
+    assert_eq!(read(vec![record(0, 0, None)], &[90.0, 80.0]), None);
+    let turns = vec![record(0, 0, None), record(0, 1, None)];
+    let found = read(turns, &[1100.0, 1000.0]).unwrap();
+    assert!(found.expected_share.is_none() && !found.is_found(), "{found:?}");
 }
