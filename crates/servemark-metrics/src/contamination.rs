@@ -157,7 +157,7 @@ impl Contamination {
         let grown = |after: i64, before: Option<i64>| (after - before.unwrap_or_default()) as f64;
         let hits = grown(after.hits, before.map(|cache| cache.hits));
         let queries = grown(after.queries, before.map(|cache| cache.queries));
-        Self::counted(log, is_shared, hits, queries)
+        Self::by_counters(log, is_shared, hits, queries)
     }
 
     /// Takes the server's counters among the series that were read beside the run.
@@ -173,12 +173,12 @@ impl Contamination {
             found += hits;
             all += queries;
         }
-        Self::counted(log, is_shared, found, all)
+        Self::by_counters(log, is_shared, found, all)
     }
 
     /// Returns what a server counted for all of its clients; `None` if that is nothing. In
     /// conversations, counters do not tell histories from what was not intended.
-    fn counted(log: &RunLog, is_shared: bool, found: f64, all: f64) -> Option<Self> {
+    fn by_counters(log: &RunLog, is_shared: bool, found: f64, all: f64) -> Option<Self> {
         let is_known = !is_shared && !log.converses();
         (all > 0.0).then(|| Self {
             share: found / all,
