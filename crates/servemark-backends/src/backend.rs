@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
-use servemark_core::{ErrorKind, RequestError, Sample, Sink};
+use servemark_core::{ErrorKind, ReadyRequest, RequestError, Sample, Sink};
 use servemark_sse::Event;
 
 /// A wire dialect: encodes samples as requests, and creates decoders for their answers.
@@ -125,6 +125,11 @@ pub struct WireRequest {
 }
 
 impl WireRequest {
+    /// Returns a POST request with a body, without headers.
+    pub fn post(path: impl Into<Cow<'static, str>>, body: impl Into<Bytes>) -> Self {
+        Self { path: path.into(), headers: HeaderMap::new(), body: body.into() }
+    }
+
     /// Returns a POST request with a JSON document, without whitespace.
     pub fn json(
         path: impl Into<Cow<'static, str>>,
@@ -147,19 +152,43 @@ impl WireRequest {
     }
 
     fn of_json(path: impl Into<Cow<'static, str>>, body: Vec<u8>) -> Self {
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Self { path: path.into(), headers, body: body.into() }
+        let mut request = Self::post(path, body);
+        request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request
+    }
+
+    /// Returns the request as a value that a sample can hold.
+    pub fn into_ready(self) -> ReadyRequest {
+        let header = |(name, value): (&HeaderName, &HeaderValue)| {
+            (name.as_str().to_owned(), value.as_bytes().to_owned())
+        };
+        let headers = self.headers.iter().map(header).collect();
+        ReadyRequest::new(self.path, headers, self.body.into())
+    }
+
+    /// Returns the request of a sample that holds it; the body is not copied.
+    pub(crate) fn of_ready(ready: &ReadyRequest) -> Result<Self, RequestError> {
+        let body = Bytes::from_owner(ready.clone());
+        Self::post(ready.path().to_owned(), body).with_header_bytes(ready.headers())
     }
 
     /// Adds a sample's own headers.
-    pub fn with_headers(mut self, headers: &[(String, String)]) -> Result<Self, RequestError> {
+    pub fn with_headers(self, headers: &[(String, String)]) -> Result<Self, RequestError> {
+        self.with_header_bytes(
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())),
+        )
+    }
+
+    fn with_header_bytes<'a>(
+        mut self,
+        headers: impl Iterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<Self, RequestError> {
         for (name, value) in headers {
             let bad = |what: &str| {
                 RequestError::new(ErrorKind::Encode, format!("header {name:?} has a bad {what}"))
             };
-            let key = http::HeaderName::try_from(name.as_str()).map_err(|_| bad("name"))?;
-            let value = HeaderValue::try_from(value.as_str()).map_err(|_| bad("value"))?;
+            let key = HeaderName::try_from(name).map_err(|_| bad("name"))?;
+            let value = HeaderValue::try_from(value).map_err(|_| bad("value"))?;
             self.headers.insert(key, value);
         }
         Ok(self)

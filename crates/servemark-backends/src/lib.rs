@@ -15,6 +15,7 @@ mod batch;
 mod chat;
 mod completions;
 mod count;
+mod deferred;
 mod embeddings;
 mod error;
 mod error_message;
@@ -50,6 +51,9 @@ pub use backend::{Backend, Decoder, Flow, Framing, WireRequest};
 pub use batch::{BatchDecoder, BatchServer, BatchSpec};
 pub use chat::ChatSpec;
 pub use completions::CompletionsSpec;
+pub use deferred::{
+    DeferredBackend, DeferredCodec, RawAnswer, RawFrame, RawFrameDecoder, decode_raw,
+};
 pub use embeddings::{EmbeddingsDecoder, EmbeddingsSpec, EncodingFormat};
 pub use error::BackendError;
 pub use error_message::{error_message, is_web_page};

@@ -102,6 +102,7 @@ pub(crate) fn cannot_say(prompt: &Prompt, path: &str) -> RequestError {
         Prompt::Texts(_) => "batch of texts; use an embedding backend",
         Prompt::Ranking { .. } => "ranking of documents; use a rerank backend",
         Prompt::Body(_) => "ready-made request body",
+        Prompt::Ready(_) => "request that was encoded before the run",
         Prompt::Batch(_) => "batch of prompts; use a backend for batches",
         _ => "prompts of this kind",
     };

@@ -17,6 +17,10 @@ pub struct ProvidedSpec {
     pub name: String,
     /// Whether an answer consists of tokens, unlike embeddings and rankings.
     pub generates: bool,
+    /// Whether the dialect works outside the measured path, as a
+    /// [`DeferredBackend`](crate::DeferredBackend).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferred: bool,
     /// Options that all dialects share.
     #[serde(flatten)]
     pub common: CommonSpec,
@@ -25,7 +29,13 @@ pub struct ProvidedSpec {
 impl ProvidedSpec {
     /// Creates the spec of the dialect with this name, whose answers consist of tokens.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), generates: true, common: CommonSpec::default() }
+        Self { name: name.into(), generates: true, deferred: false, common: CommonSpec::default() }
+    }
+
+    /// Says that the dialect works outside the measured path.
+    #[must_use]
+    pub fn deferred(self) -> Self {
+        Self { deferred: true, ..self }
     }
 }
 

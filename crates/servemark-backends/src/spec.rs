@@ -144,6 +144,11 @@ impl BackendSpec {
         self.route().takes_ids()
     }
 
+    /// Returns whether the dialect is one of the program that works outside the measured path.
+    pub fn is_deferred(&self) -> bool {
+        matches!(self, Self::Provided(spec) if spec.deferred)
+    }
+
     /// Asks streams to report the server's counts, on routes that do so only on request.
     #[must_use]
     pub fn with_usage(mut self) -> Self {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use servemark_backends::{Backend, BackendName, BackendSpec, ProvidedSpec};
+use servemark_backends::{Backend, BackendName, BackendSpec, DeferredBackend, ProvidedSpec};
 use servemark_client::{BaseUrl, TargetSpec};
 use servemark_core::{Dataset, MonotonicClock, Transport};
 use servemark_datasets::{DatasetSpec, ProvidedDatasetSpec};
@@ -58,8 +58,28 @@ impl Bench {
         D: Dataset + Clone + Sync + 'static,
     {
         let server = ServerSpec::At(TargetSpec::new(target));
-        let mut bench = Self::new(server, dialect, (name, dataset), requests, load);
+        let wire = ProvidedSpec::new(dialect);
+        let mut bench = Self::new(server, wire, (name, dataset), requests, load);
         bench.context.parts.add_backend(dialect, backend);
+        bench
+    }
+
+    /// Creates a benchmark as [`at`](Self::at) does, in a dialect that works outside the measured
+    /// path.
+    pub fn deferred<D>(
+        target: BaseUrl,
+        (dialect, backend): (&str, impl DeferredBackend),
+        (name, dataset): (&str, D),
+        requests: usize,
+        load: LoadSpec,
+    ) -> Self
+    where
+        D: Dataset + Clone + Sync + 'static,
+    {
+        let server = ServerSpec::At(TargetSpec::new(target));
+        let wire = ProvidedSpec::new(dialect).deferred();
+        let mut bench = Self::new(server, wire, (name, dataset), requests, load);
+        bench.context.parts.add_deferred_backend(dialect, backend);
         bench
     }
 
@@ -77,14 +97,15 @@ impl Bench {
         D: Dataset + Clone + Sync + 'static,
     {
         let server = ServerSpec::Provided { name: transport.to_owned() };
-        let mut bench = Self::new(server, transport, (name, dataset), requests, load);
+        let wire = ProvidedSpec::new(transport);
+        let mut bench = Self::new(server, wire, (name, dataset), requests, load);
         bench.context.parts.add_transport(transport, create);
         bench
     }
 
     fn new<D>(
         server: ServerSpec,
-        dialect: &str,
+        wire: ProvidedSpec,
         (name, dataset): (&str, D),
         requests: usize,
         load: LoadSpec,
@@ -96,10 +117,11 @@ impl Bench {
         context.parts.add_dataset(name, dataset);
         let workload = DatasetSpec::Provided(ProvidedDatasetSpec::new(name));
         let workload = WorkloadSpec::new(workload, requests);
-        let wire = BackendSpec::Provided(ProvidedSpec::new(dialect));
+        let model = wire.name.clone();
+        let wire = BackendSpec::Provided(wire);
         let mut plan = BenchPlan::new(server, BackendName::VllmChat, wire, workload, load);
         plan.control.ready_timeout = Duration::ZERO;
-        plan.model.name = Some(dialect.to_owned());
+        plan.model.name = Some(model);
         plan.model.untokenized = true;
         Self { plan, context }
     }

@@ -94,6 +94,14 @@ pub enum ExecuteError {
     /// The samples cannot be drawn.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
+    /// A dialect that encodes all requests before the run cannot encode one of them.
+    #[error("request {index} cannot be encoded: {reason}")]
+    Encode {
+        /// Zero-based index of the request's session.
+        index: usize,
+        /// Error of the dialect.
+        reason: RequestError,
+    },
     /// The drawn samples have no valid schedule.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
@@ -219,6 +227,7 @@ impl ExecuteError {
             | Self::Hub(_)
             | Self::Tokenizer(_)
             | Self::Dataset(_)
+            | Self::Encode { .. }
             | Self::Schedule(_)
             | Self::RunLog(RunLogError::Taken { .. } | RunLogError::Busy { .. }) => ExitCode::Usage,
             Self::Output(source) => source.exit_code(),

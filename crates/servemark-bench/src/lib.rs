@@ -85,8 +85,10 @@
 //!
 //! A [`Bench`] has everything that a run of a bundled dialect has: the run log, the audit of the
 //! client, warm-up, several client threads, gates, [`Sweep`] and [`SloSearch`]. `Bench::over` takes
-//! a whole transport instead, for servers that do not speak HTTP. The [`guide`] adds a latency and
-//! a report of the program's own.
+//! a whole transport instead, for servers that do not speak HTTP. `Bench::deferred` takes a
+//! [`DeferredBackend`](backends::DeferredBackend), which encodes all requests before the run and
+//! decodes answers after they have ended, for dialects that are too slow for the measured path. The
+//! [`guide`] adds a latency and a report of the program's own.
 //!
 //! # Inside an asynchronous program
 //!

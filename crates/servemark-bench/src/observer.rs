@@ -417,6 +417,13 @@ impl Live {
         }
     }
 
+    /// Counts a request among the failed ones that was counted as completed before.
+    pub(crate) fn count_late_failure(&self, phase: Phase) {
+        if phase == Phase::Measure {
+            self.failed.fetch_add(1, Relaxed);
+        }
+    }
+
     pub(crate) fn count_end(&self, record: &RequestRecord) {
         if record.phase == Phase::Measure {
             let failed = !record.is_success();

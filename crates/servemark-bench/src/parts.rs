@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_backends::{Backend, BackendSpec, ProvidedSpec, WireBackend};
+use servemark_backends::{
+    Backend, BackendSpec, DeferredBackend, DeferredCodec, ProvidedSpec, WireBackend,
+};
 use servemark_core::{
     Dataset, DatasetError, DrawContext, Finish, MonotonicClock, Recorder, RequestError, Sample,
     Transport,
@@ -23,6 +25,7 @@ use crate::ExecuteError;
 #[derive(Clone, Default)]
 pub struct Parts {
     backends: BTreeMap<String, WireBackend>,
+    deferred: BTreeMap<String, Arc<dyn DeferredBackend>>,
     datasets: BTreeMap<String, DatasetFactory>,
     transports: BTreeMap<String, TransportFactory>,
 }
@@ -37,6 +40,11 @@ impl Parts {
     /// Adds a wire dialect.
     pub fn add_backend(&mut self, name: &str, backend: impl Backend) {
         self.backends.insert(name.to_owned(), WireBackend::new(backend));
+    }
+
+    /// Adds a wire dialect that works outside the measured path.
+    pub fn add_deferred_backend(&mut self, name: &str, backend: impl DeferredBackend) {
+        self.deferred.insert(name.to_owned(), Arc::new(backend));
     }
 
     /// Adds a data set. Every run draws from a copy of it.
@@ -61,11 +69,24 @@ impl Parts {
 
     /// Builds the codec of a dialect: the program's own if the spec names one.
     pub(crate) fn backend(&self, spec: &BackendSpec) -> Result<WireBackend, ExecuteError> {
+        if let Some(deferred) = self.deferred(spec)? {
+            return Ok(WireBackend::new(DeferredCodec::new(deferred.framing())));
+        }
         let BackendSpec::Provided(ProvidedSpec { name, .. }) = spec else {
             return Ok(spec.build());
         };
-        let missing = || ExecuteError::NotProvided { what: "dialect", name: name.clone() };
-        self.backends.get(name).cloned().ok_or_else(missing)
+        self.backends.get(name).cloned().ok_or_else(|| no_dialect(name))
+    }
+
+    /// Returns the program's dialect that works outside the measured path, if the spec names one.
+    pub(crate) fn deferred(
+        &self,
+        spec: &BackendSpec,
+    ) -> Result<Option<Arc<dyn DeferredBackend>>, ExecuteError> {
+        let BackendSpec::Provided(ProvidedSpec { name, deferred: true, .. }) = spec else {
+            return Ok(None);
+        };
+        self.deferred.get(name).cloned().map(Some).ok_or_else(|| no_dialect(name))
     }
 
     /// Draws from a data set: the program's own if the spec names one.
@@ -96,10 +117,15 @@ impl Parts {
     }
 }
 
+fn no_dialect(name: &str) -> ExecuteError {
+    ExecuteError::NotProvided { what: "dialect", name: name.to_owned() }
+}
+
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Parts")
             .field("backends", &self.backends.keys())
+            .field("deferred", &self.deferred.keys())
             .field("datasets", &self.datasets.keys())
             .field("transports", &self.transports.keys())
             .finish()

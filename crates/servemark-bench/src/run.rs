@@ -11,6 +11,7 @@ pub(crate) mod capacity;
 mod discover;
 mod draw;
 pub(crate) mod drawing;
+mod encode_ahead;
 #[cfg(feature = "engine")]
 mod engine;
 mod execute;

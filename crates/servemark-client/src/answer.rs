@@ -34,9 +34,9 @@ enum Shape {
     Stream(Parser),
     Lines(LineParser),
     Document(Vec<u8>),
-    /// The head announces lines; the first byte may show that they are events.
+    /// The head announces lines; the first bytes may show that they are events.
     Announced,
-    /// The head does not say; the first byte decides.
+    /// The head does not say; the first bytes decide.
     Unknown,
 }
 
@@ -110,14 +110,16 @@ impl<D: Decoder> AnswerReader<D> {
         at: Arrival,
         recorder: &mut Recorder,
     ) -> Result<Flow, RequestError> {
-        let Some(first) = bytes.first() else { return Ok(Flow::Continue) };
+        if bytes.is_empty() {
+            return Ok(Flow::Continue);
+        }
         if self.is_empty && servemark_backends::is_web_page(bytes) {
             let message = format!("the server did not answer with output{}", web_page::HINT);
             return Err(RequestError::new(ErrorKind::Decode, message));
         }
         self.is_empty = false;
         self.last = at;
-        self.shape.settle(*first, self.framing, self.holding.budget().each());
+        self.shape.settle(bytes, self.framing, self.holding.budget().each());
         let fed = match &mut self.shape {
             Shape::Stream(parser) => feed(parser, bytes, &mut self.decoder, at, recorder),
             Shape::Lines(lines) => feed_lines(lines, bytes, &mut self.decoder, at, recorder),
@@ -194,20 +196,17 @@ impl Shape {
         }
     }
 
-    /// Decides the shape by the first byte: some servers stream without announcing it, or announce
+    /// Decides the shape by the first bytes: some servers stream without announcing it, or announce
     /// lines and send events. No event begins like a JSON document.
-    fn settle(&mut self, first: u8, framing: Framing, limit: usize) {
+    fn settle(&mut self, first: &[u8], framing: Framing, limit: usize) {
         if !matches!(self, Self::Announced | Self::Unknown) {
             return;
         }
         let is_of_lines = matches!(self, Self::Announced) || framing == Framing::Lines;
         *self = match (framing, first) {
-            // The first byte of a comment, or of a field of an event.
-            (_, b':' | b'd' | b'e' | b'i' | b'r') if is_of_lines => {
-                Self::Stream(Parser::with_limit(limit))
-            }
+            _ if is_of_lines && begins_an_event(first) => Self::Stream(Parser::with_limit(limit)),
             _ if is_of_lines => Self::Lines(LineParser::with_limit(limit)),
-            (Framing::Document, _) | (_, b'{' | b'[') => Self::Document(Vec::new()),
+            (Framing::Document, _) | (_, [b'{' | b'[', ..]) => Self::Document(Vec::new()),
             _ => Self::Stream(Parser::with_limit(limit)),
         };
     }
@@ -221,6 +220,12 @@ impl Shape {
             Self::Announced | Self::Unknown => 0,
         }
     }
+}
+
+/// Whether bytes begin like an event, as far as they go: with a comment, or with a field and a colon.
+fn begins_an_event(bytes: &[u8]) -> bool {
+    let begin = |known: &&[u8]| known.iter().zip(bytes).all(|(known, byte)| known == byte);
+    [&b":"[..], b"data:", b"event:", b"id:", b"retry:"].iter().any(begin)
 }
 
 fn feed<D: Decoder>(

@@ -74,7 +74,7 @@ impl Credentials {
 
     /// Replaces the values, and the keys within them, in `text`: some servers repeat what they were
     /// sent.
-    pub(crate) fn redact(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         let values = self.headers.values().filter_map(|value| value.to_str().ok());
         let secrets =
             values.flat_map(|value| [Some(value), value.split_once(' ').map(|two| two.1)]);

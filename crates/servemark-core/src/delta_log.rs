@@ -1,5 +1,7 @@
 //! The pieces of output of one request, packed as they arrive.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Arrival, Delta, DeltaKind, Stamp, varint};
@@ -46,6 +48,13 @@ pub struct DeltaRow {
     /// Microseconds between the arrival of the piece and its read by the client; zero if only the
     /// client's own clock stamped the arrival.
     pub lag_us: u32,
+}
+
+impl DeltaRow {
+    /// Returns the arrival of the piece, with its lag in whole microseconds.
+    pub fn arrival(&self) -> Arrival {
+        Arrival::new(self.at, self.at + Duration::from_micros(self.lag_us.into()))
+    }
 }
 
 impl DeltaLog {

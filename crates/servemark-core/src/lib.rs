@@ -21,6 +21,7 @@ mod odd_count;
 pub mod parallel;
 mod printable;
 mod progress;
+mod ready_request;
 mod record;
 mod recorder;
 mod run_log;
@@ -47,6 +48,7 @@ pub use media::{Audio, AudioSource, Media, Medium, MediumKind, SoundFile};
 pub use odd_count::OddCount;
 pub use printable::{printable, printable_lines};
 pub use progress::{NoProgress, Progress, Task};
+pub use ready_request::ReadyRequest;
 pub use record::{
     Connection, Finish, Phase, Planned, RequestKey, RequestRecord, Resent, SocketFacts, Unprocessed,
 };

@@ -101,6 +101,13 @@ impl Recorder {
         }
     }
 
+    /// Creates the recorder of a request that has ended, from its record without the output. For a
+    /// dialect whose answers are decoded after they have ended.
+    pub fn of_ended(record: RequestRecord) -> Self {
+        let reading = Reading::of_ended(&record);
+        Self { reading, record: Box::new(record), finish_reason: None, batch: None }
+    }
+
     /// Sets the zero-based turn of the request in its session, and the number of turns that are
     /// planned after it.
     #[must_use]
@@ -267,6 +274,20 @@ impl Reading {
         }
     }
 
+    /// Returns the state of an answer that has ended, without its output.
+    fn of_ended(record: &RequestRecord) -> Self {
+        Self {
+            first_byte: record.first_byte,
+            reads: record.reads,
+            end_lag_us: record.end_lag_us,
+            received_bytes: record.received_bytes,
+            ended: record.ended,
+            deltas: DeltaLog::default(),
+            text: String::new(),
+            arrival_clock: record.arrival_clock,
+        }
+    }
+
     /// Counts a read whose bytes arrived at `at`; several calls for one read count once.
     fn read(&mut self, at: Stamp) {
         let is_another = self.reads == 0 || self.ended != at;
@@ -359,6 +380,25 @@ mod tests {
         let record = recorder.finish(Err(error), at(99));
         assert_eq!((record.sent, record.connection), (None, None));
         assert_eq!(record.resent.unwrap().first_sent, Some(at(11)));
+    }
+
+    #[test]
+    fn the_output_of_an_ended_request_can_be_recorded_anew() {
+        let mut recorder = recorder();
+        recorder.record_sent(at(11));
+        recorder.arrival_clock(ArrivalClock::Kernel);
+        recorder.headers(at(12), 200);
+        recorder.body(Arrival::new(at(13), at(7_013)), 5);
+        recorder.at(at(13)).delta(Delta::content("frame"));
+        let record = recorder.finish(Ok(Finish::default()), at(99));
+        let mut again = Recorder::of_ended(record.clone());
+        again.at(at(13)).delta(Delta::content("a").with_tokens(Some(1)));
+        again.at(at(13)).finish_reason("stop");
+        let decoded = again.finish(record.outcome.clone(), record.ended);
+        assert_eq!((decoded.text.as_str(), decoded.deltas.len()), ("a", 1));
+        assert_eq!(decoded.outcome, Ok(Finish::new(Some("stop".to_owned()))));
+        let RequestRecord { deltas, text, outcome, .. } = record.clone();
+        assert_eq!(RequestRecord { deltas, text, outcome, ..decoded }, record);
     }
 
     #[test]

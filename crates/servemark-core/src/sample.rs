@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Audio, LazyText, Medium};
+use crate::{Audio, LazyText, Medium, ReadyRequest};
 
 /// A JSON object whose keys keep their order, because users compare sent bodies with the peers'.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
@@ -122,6 +122,10 @@ pub enum Prompt {
     },
     /// A complete request body from elsewhere, in which the dialect fills in what is missing.
     Body(JsonObject),
+    /// A request that was encoded before the run, which is sent as it stands. It is not read from a
+    /// file.
+    #[serde(skip_deserializing)]
+    Ready(ReadyRequest),
     /// Token ids of several prompts in one request. Each prompt has an answer and a
     /// [record](crate::RequestRecord) of its own.
     Batch(Vec<Vec<u32>>),

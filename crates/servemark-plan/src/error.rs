@@ -33,6 +33,23 @@ pub enum PlanError {
         /// Key or feature that the transport does not take.
         what: &'static str,
     },
+    /// The plan asks a dialect that works outside the measured path for what only a dialect on that
+    /// path can do.
+    #[error(
+        "a dialect whose requests are encoded before the run and whose answers are decoded after they \
+         have ended does not take {what}; leave it out"
+    )]
+    Deferred {
+        /// Key or feature that the dialect does not take.
+        what: &'static str,
+    },
+    /// Turns of a conversation are to repeat answers that are decoded too late for that.
+    #[error(
+        "the next turn of a conversation needs the text of the answer, and this dialect decodes answers \
+         after they have ended; with `load.sessions.history` = \"left\" each turn is sent with its own \
+         messages alone"
+    )]
+    DeferredHistory,
     /// A data set of conversations is to be sent to a route that takes text.
     #[error(
         "the data set {dataset} holds conversations, and the backend {backend} sends plain text; \

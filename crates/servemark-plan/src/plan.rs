@@ -281,6 +281,7 @@ impl BenchPlan {
         }
         self.check_precision()?;
         self.check_transport()?;
+        self.check_deferred()?;
         #[cfg(feature = "engine")]
         self.check_engine()?;
         self.check_grouping()?;
@@ -329,6 +330,28 @@ impl BenchPlan {
         ];
         match refused.into_iter().find(|(is_requested, _)| *is_requested) {
             Some((_, what)) => Err(PlanError::Provided { what }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what needs answers that are decoded while they arrive, or requests that are known only
+    /// during the run, if the dialect works outside the measured path.
+    fn check_deferred(&self) -> Result<(), PlanError> {
+        if !self.wire.is_deferred() {
+            return Ok(());
+        }
+        let control = &self.control;
+        let refused = [
+            (!self.server.is_server(), "a system that is not reached over HTTP"),
+            (self.load.retry.is_some(), "`load.retry`"),
+            (self.load.probes.is_some(), "`load.probes`"),
+            (control.greeting.is_some(), "`control.greeting`"),
+            (control.align_prompts, "`control.align_prompts`"),
+            (control.server_times, "`control.server_times`"),
+            (control.cache_audit.is_some(), "`control.cache_audit`"),
+        ];
+        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
+            Some((_, what)) => Err(PlanError::Deferred { what }),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! A data set that is a function of Python.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -13,6 +13,7 @@ use servemark::core::{
 };
 
 use crate::json;
+use crate::raised::Raised;
 
 /// A function that returns the requests of a run, given their number. It is called once, before
 /// anything is measured.
@@ -21,10 +22,6 @@ pub(crate) struct PythonDataset {
     function: Arc<Py<PyAny>>,
     raised: Raised,
 }
-
-/// The exception that the function raised, until it is taken.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 /// A request as Python describes it.
 #[derive(Deserialize)]
@@ -57,16 +54,6 @@ impl PythonDataset {
             requests.append(request?)?;
         }
         json::dumps(&requests)
-    }
-}
-
-impl Raised {
-    pub(crate) fn take(&self) -> Option<PyErr> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn keep(&self, exception: PyErr) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(exception);
     }
 }
 

@@ -8,11 +8,13 @@
 use pyo3::prelude::*;
 
 mod dataset;
+mod dialect;
 mod error;
 mod json;
 mod log;
 mod mock;
 mod program;
+mod raised;
 mod run;
 mod table;
 

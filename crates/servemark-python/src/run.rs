@@ -17,7 +17,9 @@ use servemark::{Activity, Live, RunContext, RunEvent, RunObserver};
 use servemark_cli::{Environment, FileRun};
 use servemark_terminal::{KeptRun, run_into_folder};
 
-use crate::dataset::{PythonDataset, Raised};
+use crate::dataset::PythonDataset;
+use crate::dialect::{Dialect, PythonDialect};
+use crate::raised::Raised;
 use crate::{error, json};
 
 /// A run on threads of its own, which never take Python's lock. The run stops if the object is
@@ -28,8 +30,10 @@ pub(crate) struct RunHandle {
     stop: StopHandle,
     live: Arc<Live>,
     shared: Arc<Shared>,
-    /// The exception of a data set in Python.
-    raised: Raised,
+    /// The exceptions of a data set and of a dialect in Python that ended the run.
+    raised: [Raised; 2],
+    /// The exception of an answer that a dialect in Python could not decode.
+    undecoded: Raised,
 }
 
 /// Parts of a run that its threads and its handle share.
@@ -91,22 +95,29 @@ impl RunObserver for Shared {
 impl RunHandle {
     /// Starts a run of a plan, which is a dictionary or the path of a file, with its results in the
     /// folder `out` or in the usual one. A plan may name the data set, whose function is called for
-    /// the requests.
+    /// the requests, and the dialect.
     #[new]
-    #[pyo3(signature = (plan, out = None, dataset = None))]
+    #[pyo3(signature = (plan, out = None, dataset = None, dialect = None))]
     fn new(
         plan: &Bound<'_, PyAny>,
         out: Option<PathBuf>,
         dataset: Option<(String, Py<PyAny>)>,
+        dialect: Option<Dialect>,
     ) -> PyResult<Self> {
         let requested = requested(plan, out)?;
         let shared = Arc::new(Shared::default());
         let mut context = RunContext::new(Arc::<Shared>::clone(&shared));
-        let mut raised = Raised::default();
+        let (mut raised, mut undecoded) = (<[Raised; 2]>::default(), Raised::default());
         if let Some((name, function)) = dataset {
             let dataset = PythonDataset::new(function);
-            raised = dataset.raised();
+            raised[0] = dataset.raised();
             context.parts.add_dataset(name, dataset);
+        }
+        if let Some(dialect) = dialect {
+            let (name, dialect) = (dialect.name.clone(), PythonDialect::new(dialect)?);
+            raised[1] = dialect.unencoded.clone();
+            undecoded = dialect.undecoded.clone();
+            context.parts.add_deferred_backend(&name, dialect);
         }
         let (stop, live) = (context.stop.clone(), Arc::clone(&context.live));
         let observed = Arc::clone(&shared);
@@ -115,7 +126,7 @@ impl RunHandle {
             observed.end(run.unwrap_or_else(|_| Err(anyhow!("internal error: the run panicked"))));
         };
         thread::Builder::new().name("servemark-run".to_owned()).spawn(work)?;
-        Ok(Self { stop, live, shared, raised })
+        Ok(Self { stop, live, shared, raised, undecoded })
     }
 
     /// Whether the run has ended.
@@ -157,12 +168,18 @@ impl RunHandle {
         (activity, live.finished(), live.failed(), live.in_flight(), state.requests, messages)
     }
 
+    /// Returns the first exception of an answer that could not be decoded, if there is one, and
+    /// forgets it.
+    fn undecoded(&self, python: Python<'_>) -> Option<Py<PyAny>> {
+        self.undecoded.take().map(|exception| exception.into_value(python).into_any())
+    }
+
     /// Returns the summary, the path of the run log, the folder of the results and the exit code.
     fn result<'py>(
         &self,
         python: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Option<PathBuf>, PathBuf, i32)> {
-        if let Some(exception) = self.raised.take() {
+        if let Some(exception) = self.raised.iter().find_map(Raised::take) {
             return Err(exception);
         }
         let result = self.shared.lock().result.take();

@@ -70,10 +70,10 @@ impl<'a> Conversation<'a> {
     }
 
     /// Returns the first request of a session. If the session has several turns, its messages are
-    /// converted as the history's are.
+    /// converted as the history's are; a request that was encoded before the run stays as it is.
     pub(crate) fn opening(session: &Session) -> Result<Cow<'_, Sample>, RequestError> {
         let first = &session.first;
-        if session.follow_ups.is_empty() {
+        if session.follow_ups.is_empty() || matches!(first.prompt, Prompt::Ready(_)) {
             return Ok(Cow::Borrowed(first));
         }
         let mut opening = first.clone();

@@ -29,6 +29,8 @@ pub(crate) struct Load {
     pub(crate) warm_up: Option<Sample>,
     /// Connection test request of the data set.
     pub(crate) greeting: Option<Sample>,
+    /// Sessions of the warm-up, if their requests were encoded before the run.
+    pub(crate) encoded_warm_up: Option<Arc<[Session]>>,
 }
 
 /// Result of drawing from a data set.
@@ -81,6 +83,9 @@ impl Load {
     /// Returns the sessions of a warm-up without session headers, or `None` if the warm-up sends
     /// copies of one request.
     pub(crate) fn warm_up_sessions(&self, plan: &BenchPlan) -> Option<Arc<[Session]>> {
+        if let Some(encoded) = &self.encoded_warm_up {
+            return Some(Arc::clone(encoded));
+        }
         let warmup = plan.load.warmup;
         let Some(stride) = warmup.stride else { return self.warm_up_conversations(plan) };
         let stride = stride.get() as usize;
@@ -177,7 +182,15 @@ pub(crate) fn load_from(
     if is_simulated {
         number_turns(&mut sessions);
     }
-    Ok(Load { sessions: sessions.into(), schedule, parts, lead_in, warm_up, greeting })
+    Ok(Load {
+        sessions: sessions.into(),
+        schedule,
+        parts,
+        lead_in,
+        warm_up,
+        greeting,
+        encoded_warm_up: None,
+    })
 }
 
 /// Returns the load of sessions that were drawn before; only their starts and adapters are drawn.
@@ -199,6 +212,7 @@ pub(crate) fn load_of(
         lead_in: None,
         warm_up: None,
         greeting: None,
+        encoded_warm_up: None,
     })
 }
 

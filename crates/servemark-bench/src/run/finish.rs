@@ -105,7 +105,7 @@ mod tests {
     use servemark_testkit::ByteTokenizer;
 
     use super::*;
-    use crate::run::run_log_sink::{MemoryLimits, RunLogSink};
+    use crate::run::run_log_sink::{MemoryLimits, RecordSteps, RunLogSink};
 
     fn record(index: usize) -> RequestRecord {
         let mut recorder =
@@ -134,9 +134,9 @@ mod tests {
         };
         let counts = [0, 8, usize::MAX].map(|room| {
             let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
-            let room = MemoryLimits::with_texts(room);
+            let (room, steps) = (MemoryLimits::with_texts(room), RecordSteps::default());
             let sink =
-                RunLogSink::open(&output, header, &RunContext::default(), room, None).unwrap();
+                RunLogSink::open(&output, header, &RunContext::default(), room, steps).unwrap();
             let observer = sink.observer();
             (0..4).for_each(|index| observer.finished(record(index)));
             drop(observer);

@@ -12,7 +12,7 @@ use super::finish;
 use super::outcome::Run;
 use super::prepare::{PreparedRun, RunClock};
 use super::ranked::{self, RankedRun};
-use super::run_log_sink::{ClosedRunLog, MemoryLimits, RunLogSink};
+use super::run_log_sink::{AnswerDecoder, ClosedRunLog, MemoryLimits, RecordSteps, RunLogSink};
 use super::system::{Job, System};
 use super::until::{RunStop, Watcher};
 use crate::observer::{Activity, RunEvent};
@@ -33,9 +33,12 @@ pub(crate) async fn measure<S: System>(
     if let Some(ranked) = ranked {
         ranked.describe(&mut header, &prepared.load);
     }
+    let deferred = context.parts.deferred(&plan.wire)?;
+    let decoder = deferred.map(|backend| AnswerDecoder::new(backend, context));
     let watcher = Watcher::of(plan, &prepared.load, &header.facts, &stop);
     let limits = MemoryLimits::of(plan);
-    let sink = RunLogSink::open(&plan.output, header, context, limits, watcher)?;
+    let sink =
+        RunLogSink::open(&plan.output, header, context, limits, RecordSteps { decoder, watcher })?;
     let Measured { mut footer, lost_shards } = job.send(system, &sink).await?;
     let closing = sink.close();
     if let Some(stop) = closing.early_stop {

@@ -9,6 +9,7 @@ use servemark_runner::LoadSpec;
 use super::discover::{self, Names};
 use super::draw::{self, Load};
 use super::drawing::drawing;
+use super::encode_ahead::encode_ahead;
 use super::files;
 use crate::{ExecuteError, RunContext};
 
@@ -61,8 +62,13 @@ pub(crate) async fn prepare(
         let plan = &files.plan;
         let tokenizer: Arc<dyn Tokenizer> =
             discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
-        let draw =
-            |plan: &BenchPlan| draw::load(plan, context, is_simulated, tokenizer.as_ref(), run);
+        let draw = |plan: &BenchPlan| {
+            let load = draw::load(plan, context, is_simulated, tokenizer.as_ref(), run)?;
+            match context.parts.deferred(&plan.wire)? {
+                Some(backend) => encode_ahead(plan, context, backend.as_ref(), &names.served, load),
+                None => Ok(load),
+            }
+        };
         let load = draw(plan)?;
         let with_load = |plan: &BenchPlan| draw(plan).map(|load| (plan.load.clone(), load));
         let warm_up = warm_up.as_ref().map(with_load).transpose()?;

@@ -9,9 +9,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use servemark_backends::{DeferredBackend, decode_raw};
 use servemark_core::{
-    EarlyStop, Footer, Header, Phase, RankStart, RequestRecord, RunLog, RunLogError, RunLogReader,
-    RunLogWriter, Telemetry, TelemetryLine,
+    EarlyStop, ErrorKind, Footer, Header, Phase, RankStart, RequestRecord, RunLog, RunLogError,
+    RunLogReader, RunLogWriter, Telemetry, TelemetryLine,
 };
 use servemark_metrics::Audit;
 use servemark_plan::{BenchPlan, OutputSpec};
@@ -57,6 +58,22 @@ impl MemoryLimits {
     }
 }
 
+/// What the writer thread does with each record before it is stored.
+#[derive(Default)]
+pub(crate) struct RecordSteps {
+    /// Decodes the answers, if that is not done while they arrive.
+    pub(crate) decoder: Option<AnswerDecoder>,
+    /// Analyses the requests as they end.
+    pub(crate) watcher: Option<Watcher>,
+}
+
+/// Decodes the answers of a dialect that works outside the measured path.
+pub(crate) struct AnswerDecoder {
+    backend: Arc<dyn DeferredBackend>,
+    context: RunContext,
+    has_failed: bool,
+}
+
 /// A message to the writer thread.
 #[expect(clippy::large_enum_variant, reason = "almost every entry is a record")]
 enum Entry {
@@ -74,7 +91,7 @@ struct WriterState {
     file: Option<Result<RunLogWriter, RunLogError>>,
     /// Remaining size in bytes of the texts that may be kept.
     room: usize,
-    watcher: Option<Watcher>,
+    steps: RecordSteps,
     observer: Arc<dyn RunObserver>,
 }
 
@@ -106,14 +123,13 @@ pub(crate) struct Closing {
 }
 
 impl RunLogSink {
-    /// Opens the run log, if there is one, and writes its header. The watcher analyses the
-    /// requests as they end.
+    /// Opens the run log, if there is one, and writes its header.
     pub(crate) fn open(
         output: &OutputSpec,
         header: Header,
         context: &RunContext,
         room: MemoryLimits,
-        watcher: Option<Watcher>,
+        steps: RecordSteps,
     ) -> Result<Self, ExecuteError> {
         let open = |path| RunLogWriter::open(path, output.run_log_if_taken, &header);
         let file = output.run_log.as_deref().map(open).transpose()?;
@@ -131,7 +147,7 @@ impl RunLogSink {
             texts_left: 0..0,
             file: file.map(Ok),
             room: texts,
-            watcher,
+            steps,
             observer: Arc::clone(&context.observer),
         };
         let live = Arc::clone(&context.live);
@@ -167,8 +183,8 @@ impl RunLogSink {
     pub(crate) fn close(self) -> Closing {
         drop(self.sender);
         let state = self.writer_thread.join().expect("the writer thread does not panic");
-        let WriterState { start, telemetry, records, texts_left, file, watcher, .. } = state;
-        let early_stop = watcher.and_then(|watcher| watcher.early_stop());
+        let WriterState { start, telemetry, records, texts_left, file, steps, .. } = state;
+        let early_stop = steps.watcher.and_then(|watcher| watcher.early_stop());
         let (header, path) = (self.header, self.path);
         Closing { header, records, start, telemetry, texts_left, file, path, early_stop }
     }
@@ -217,7 +233,7 @@ fn write_records(rx: &Receiver<Entry>, backlog: &Backlog, mut state: WriterState
                 Entry::Start(start) => state.add_start(start),
             }
         }
-        if let Some(watcher) = &mut state.watcher {
+        if let Some(watcher) = &mut state.steps.watcher {
             watcher.look();
         }
     }
@@ -236,9 +252,13 @@ impl Drop for UnblockOnDrop<'_> {
 
 impl WriterState {
     fn add(&mut self, mut record: RequestRecord, backlog: &Backlog) {
+        let weight = weight(&record);
+        if let Some(decoder) = &mut self.steps.decoder {
+            record = decoder.decode(record);
+        }
         let is_on_disk = self.write(|writer| writer.append(&record));
-        backlog.remove(weight(&record));
-        if let Some(watcher) = &mut self.watcher {
+        backlog.remove(weight);
+        if let Some(watcher) = &mut self.steps.watcher {
             watcher.add(&record);
         }
         self.observer.on_record(&record);
@@ -281,6 +301,37 @@ impl WriterState {
             self.texts_left.start = place;
         }
         self.texts_left.end = place + 1;
+    }
+}
+
+impl AnswerDecoder {
+    /// Creates the decoder of a dialect. The context is told of the first answer that cannot be
+    /// decoded.
+    pub(crate) fn new(backend: Arc<dyn DeferredBackend>, context: &RunContext) -> Self {
+        Self { backend, context: context.clone(), has_failed: false }
+    }
+
+    fn decode(&mut self, kept: RequestRecord) -> RequestRecord {
+        let had_succeeded = kept.is_success();
+        let mut record = decode_raw(self.backend.as_ref(), kept);
+        if let Err(error) = &mut record.outcome
+            && had_succeeded
+        {
+            error.message = self.context.credentials.redact(&error.message);
+            self.context.live.count_late_failure(record.phase);
+            if error.kind == ErrorKind::Decode {
+                self.report(record.index, &error.message);
+            }
+        }
+        record
+    }
+
+    /// Reports the first answer that is not one of the dialect. The later ones are in the log alone.
+    fn report(&mut self, index: usize, error: &str) {
+        if !std::mem::replace(&mut self.has_failed, true) {
+            let reason = format!("request {index}: {error} (later failures are in the log)");
+            self.context.emit(&RunEvent::Missed { what: "decode an answer", reason });
+        }
     }
 }
 
@@ -341,6 +392,10 @@ mod tests {
 
     use super::*;
 
+    fn steps() -> RecordSteps {
+        RecordSteps::default()
+    }
+
     fn output(path: &Path) -> OutputSpec {
         OutputSpec { run_log: Some(path.to_owned()), ..OutputSpec::default() }
     }
@@ -371,8 +426,8 @@ mod tests {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let most = NonZeroU64::new(256 << 10).unwrap();
         let room = MemoryLimits { unwritten: most, texts: 0 };
-        let sink =
-            RunLogSink::open(&output(&path), header, &RunContext::default(), room, None).unwrap();
+        let sink = RunLogSink::open(&output(&path), header, &RunContext::default(), room, steps())
+            .unwrap();
         let observer = sink.observer();
         let backlog = observer.backlog().unwrap();
         (0..10).for_each(|index| observer.finished(record(index)));
@@ -395,8 +450,8 @@ mod tests {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         // Space for the texts of two records.
         let room = MemoryLimits::with_texts(40 << 10);
-        let sink =
-            RunLogSink::open(&output(&path), header, &RunContext::default(), room, None).unwrap();
+        let sink = RunLogSink::open(&output(&path), header, &RunContext::default(), room, steps())
+            .unwrap();
         let observer = sink.observer();
         (0..5).for_each(|index| observer.finished(record(index)));
         drop(observer);
@@ -412,7 +467,7 @@ mod tests {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let room = MemoryLimits::with_texts(0);
         let sink =
-            RunLogSink::open(&OutputSpec::default(), header, &RunContext::default(), room, None)
+            RunLogSink::open(&OutputSpec::default(), header, &RunContext::default(), room, steps())
                 .unwrap();
         let observer = sink.observer();
         observer.finished(record(0));

@@ -112,7 +112,7 @@ mod tests {
     use servemark_rng::NumpyRandom;
 
     use super::*;
-    use crate::run::run_log_sink::{MemoryLimits, RunLogSink};
+    use crate::run::run_log_sink::{MemoryLimits, RecordSteps, RunLogSink};
 
     /// Returns the record of a request whose first token comes after about 100 ms.
     fn record(index: usize, random: &mut NumpyRandom) -> RequestRecord {
@@ -135,8 +135,8 @@ mod tests {
         let header = Header::new(0, facts, serde_json::Value::Null);
         let room = MemoryLimits::with_texts(0);
         let output = OutputSpec::default();
-        let sink =
-            RunLogSink::open(&output, header, &RunContext::default(), room, Some(watcher)).unwrap();
+        let steps = RecordSteps { watcher: Some(watcher), ..RecordSteps::default() };
+        let sink = RunLogSink::open(&output, header, &RunContext::default(), room, steps).unwrap();
         let (observer, mut random) = (sink.observer(), NumpyRandom::seeded(2));
         (0..1000).for_each(|index| observer.finished(record(index, &mut random)));
         drop(observer);

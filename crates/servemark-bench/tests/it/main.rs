@@ -5,6 +5,7 @@
 mod aisbench_files;
 mod bottlenecks;
 mod cache_audit;
+mod deferred;
 mod http2;
 mod listener;
 mod own_parts;

@@ -84,6 +84,15 @@ async fn events_that_are_announced_as_lines_are_events() {
 }
 
 #[tokio::test]
+async fn lines_of_words_are_lines_whatever_their_first_letter_is() {
+    for word in ["delta", "data", "event", "idle", "re:sult"] {
+        let body = format!("{word} a\n{word} b\n");
+        let record = answer(document("200 OK", "application/x-ndjson", &body)).await;
+        assert_eq!((record.text.as_str(), record.deltas.len()), (&*body.replace('\n', ""), 2));
+    }
+}
+
+#[tokio::test]
 async fn a_stream_of_lines_that_ends_within_one() {
     let record = answer(document("200 OK", "application/x-ndjson", "{}\n?")).await;
     failed(&record, ErrorKind::Truncated, "the stream ended in the middle of a line");

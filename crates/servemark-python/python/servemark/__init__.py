@@ -9,14 +9,22 @@
 ``python -m servemark`` is the program ``servemark``.
 """
 
+from ._dialect import Answer, Decoded, Dialect, EncodedRequest, Frame, Piece, Request
 from ._log import RunLog, compare, read
 from ._mock import MockServer
 from ._run import Progress, RunResult, run, run_async
 from ._servemark import RunError, Table
 
 __all__ = [
+    "Answer",
+    "Decoded",
+    "Dialect",
+    "EncodedRequest",
+    "Frame",
     "MockServer",
+    "Piece",
     "Progress",
+    "Request",
     "RunError",
     "RunLog",
     "RunResult",

@@ -4,6 +4,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Callable, Iterable
 
+from ._dialect import NativeDialect
+
 class RunError(RuntimeError):
     exit_code: int
 
@@ -34,12 +36,14 @@ class RunHandle:
         plan: dict[str, Any] | str | PathLike[str],
         out: str | PathLike[str] | None,
         dataset: tuple[str, Callable[[int], Iterable[Any]]] | None,
+        dialect: NativeDialect | None,
     ) -> None: ...
     @property
     def has_ended(self) -> bool: ...
     def wait(self, seconds: float) -> None: ...
     def stop(self) -> None: ...
     def progress(self) -> tuple[str, int, int, int, int | None, list[str]]: ...
+    def undecoded(self) -> BaseException | None: ...
     def result(self) -> tuple[dict[str, Any], Path | None, Path, int]: ...
 
 class MockServer:
