@@ -3,6 +3,7 @@
 //! A base URL never contains a credential: it is written into plans, records and error messages.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use http::uri::{Authority, InvalidUri, Scheme, Uri};
@@ -76,6 +77,14 @@ impl BaseUrl {
     /// Returns the host as a resolver expects it: an IPv6 address without its brackets.
     pub fn host(&self) -> &str {
         self.authority.host().trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Returns whether the address is one of this machine for certain: `localhost`, or an address
+    /// that only this machine can reach.
+    pub fn is_this_machine(&self) -> bool {
+        let address = self.host().parse::<IpAddr>();
+        self.host() == "localhost"
+            || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
     }
 
     /// Returns the port; the scheme's default if none is given.
@@ -172,6 +181,19 @@ mod tests {
         check("https://gateway.example/a/b/", "gateway.example", 443, "/a/b/generate");
         check("http://[::1]:8000", "::1", 8000, "/generate");
         check("http://localhost//", "localhost", 80, "//generate");
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_known() {
+        let is_known = |text: &str| text.parse::<BaseUrl>().unwrap().is_this_machine();
+        for text in
+            ["http://localhost:1", "https://127.0.0.5", "http://[::1]:8000", "http://0.0.0.0:1"]
+        {
+            assert!(is_known(text), "{text}");
+        }
+        for text in ["http://10.0.0.1", "http://localhost.example", "http://[fe80::1]:8000"] {
+            assert!(!is_known(text), "{text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use servemark::core::printable;
-use servemark::metrics::{Anatomy, Limit, SloVerdict};
+use servemark::metrics::{Anatomy, Limit, MetricPolicy, Metrics, SloVerdict};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::OutputSpec;
 use servemark::report::{NativeTable, first_output_parts, labelled, untold_parts};
@@ -218,6 +218,7 @@ fn why(found: &Exploration) -> Vec<(&'static str, String)> {
     for limit in Limit::of(&found.run.log, &found.audit) {
         items.push(("Limited by", printable(&limit.to_string()).into_owned()));
     }
+    items.extend(energy(found));
     if anatomy.with_server_times == 0 {
         let way = found.server.engine.way_to_its_times();
         let way = way.map(|way| format!("; {way}")).unwrap_or_default();
@@ -226,6 +227,17 @@ fn why(found: &Exploration) -> Vec<(&'static str, String)> {
         items.push(("Not told", untold));
     }
     items
+}
+
+/// Returns what the best load took, if GPUs were read.
+fn energy(found: &Exploration) -> Option<(&'static str, String)> {
+    let energy = Metrics::score(&found.run.log, &MetricPolicy::native()).energy?;
+    let of_token = energy.joules_per_output_token;
+    let of_token = of_token.map(|joules| format!("{joules:.3} J per output token, "));
+    let (of_token, watts) = (of_token.unwrap_or_default(), energy.mean_watts);
+    let doubt = energy.reasons.first().map(|reason| format!("; not valid: {reason}"));
+    let doubt = doubt.unwrap_or_default();
+    Some(("Energy", format!("{of_token}{watts:.0} W in the mean{doubt}")))
 }
 
 /// Returns what the user may want to run next.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use servemark_datasets::{DatasetSpec, ProvidedDatasetSpec};
 use servemark_metrics::{MetricPolicy, Metrics, PlateauSpec, SloVerdict};
-use servemark_plan::{BenchPlan, OutputSpec, ServerSpec, SloSpec, TelemetrySpec, WorkloadSpec};
+use servemark_plan::{
+    BenchPlan, MetricsSource, OutputSpec, ServerSpec, SloSpec, TelemetrySpec, WorkloadSpec,
+};
 use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 
@@ -76,10 +78,7 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
     plan.control.ready_timeout = Duration::ZERO;
     // Streams have the server's times beside the counts.
     plan.control.server_times = server.asks_usage;
-    plan.control.telemetry = server.shows_metrics.then(|| {
-        let interval = (load.lasts / READINGS).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
-        TelemetrySpec { interval, ..TelemetrySpec::of_server() }
-    });
+    plan.control.telemetry = telemetry_of(load, spec, server);
     plan.model.name = Some(server.model.clone());
     plan.model.untokenized = server.reports_usage || load.role == Role::First;
     plan.model.bundled_tokenizer = !plan.model.untokenized;
@@ -92,6 +91,16 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
         Role::Best => Some(folder.join(OutputSpec::RUN_LOG)),
     });
     plan
+}
+
+/// Returns what is read beside the load: the server's metrics, and the GPUs of a server on this
+/// machine.
+fn telemetry_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) -> Option<TelemetrySpec> {
+    let metrics = server.shows_metrics.then_some(MetricsSource::Server);
+    let gpus = spec.target.base_url.is_this_machine().then_some(MetricsSource::NvmlIfPresent);
+    let sources: Vec<MetricsSource> = metrics.into_iter().chain(gpus).collect();
+    let interval = (load.lasts / READINGS).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
+    (!sources.is_empty()).then(|| TelemetrySpec { interval, ..TelemetrySpec::new(sources) })
 }
 
 /// Number of readings of the server's metrics in the time that a load lasts.

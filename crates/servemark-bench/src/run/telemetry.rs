@@ -15,6 +15,9 @@ use crate::observer::RunEvent;
 pub(super) fn start(job: &Job<'_>, target: &Target, sink: &RunLogSink) -> Option<Sampler> {
     let spec = job.plan.control.telemetry.as_ref()?;
     let sources = sources(job, spec, target);
+    if sources.is_empty() {
+        return None;
+    }
     let context = job.context.clone();
     let problems = move |source: &str, reason: &str| {
         let reason = format!("{source}: {reason}; this leaves a gap in their series");
