@@ -23,5 +23,6 @@ mod vocabulary;
 pub use nvml::NvmlReader;
 pub use readings::Readings;
 pub use sampler::{
-    DeviceReader, LineSink, ProblemSink, Sampler, SamplerError, SamplerSource, SamplerSpec,
+    DeviceReader, LineSink, ProblemSink, ReadingOccasion, Sampler, SamplerError, SamplerSource,
+    SamplerSpec,
 };

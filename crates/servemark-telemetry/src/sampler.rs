@@ -56,9 +56,19 @@ pub trait DeviceReader: fmt::Debug + Send {
     fn name(&self) -> String;
 
     /// Reads all devices. The answer is text in the exposition format, with the metric names of an
-    /// exporter that the vocabulary knows. It is called on the sampler's thread and may take
-    /// milliseconds. An error leaves a gap.
-    fn read(&mut self) -> Result<String, String>;
+    /// exporter that the vocabulary knows; a series that is missing in it has not changed. It is
+    /// called on the sampler's thread and may take milliseconds. An error leaves a gap.
+    fn read(&mut self, occasion: ReadingOccasion) -> Result<String, String>;
+}
+
+/// Why devices are read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ReadingOccasion {
+    /// It is the first reading, the last one, or one that was ordered: energy is counted from one to
+    /// the other, so everything is wanted.
+    Ordered,
+    /// The interval has passed. What takes long need not be read each time.
+    Periodic,
 }
 
 impl SamplerSource {

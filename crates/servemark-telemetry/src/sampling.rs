@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::message::Message;
 use crate::opener::Opener;
+use crate::sampler::ReadingOccasion;
 use crate::source_reader::{Report, SourceReader};
 
 /// All sources, and the orders that they have to follow.
@@ -33,6 +34,7 @@ pub(crate) struct Sampling {
 /// A source, and how far it has followed the orders.
 struct Ordered {
     source: SourceReader,
+    was_asked: bool,
     /// Number of orders before its last reading.
     asked_for: u64,
     /// Number of orders that its readings have carried out.
@@ -96,7 +98,9 @@ impl Sampling {
     /// Asks the sources that are not being read.
     fn ask_all(&mut self) {
         for it in self.sources.iter_mut().filter(|it| !it.has_ended && it.source.is_idle()) {
-            it.ask(self.orders, &self.opener, &self.report);
+            let occasion =
+                if it.was_asked { ReadingOccasion::Periodic } else { ReadingOccasion::Ordered };
+            it.ask(occasion, self.orders, &self.opener, &self.report);
         }
     }
 
@@ -136,12 +140,13 @@ impl Sampling {
 
 impl Ordered {
     fn new(source: SourceReader) -> Self {
-        Self { source, asked_for: 0, done: 0, is_last: false, has_ended: false }
+        Self { source, was_asked: false, asked_for: 0, done: 0, is_last: false, has_ended: false }
     }
 
-    fn ask(&mut self, orders: u64, opener: &Opener, report: &Report) {
+    fn ask(&mut self, occasion: ReadingOccasion, orders: u64, opener: &Opener, report: &Report) {
+        self.was_asked = true;
         self.asked_for = orders;
-        self.source.ask(opener, report);
+        self.source.ask(occasion, opener, report);
     }
 
     /// Carries out the orders: each of them is a reading that begins after it. The last reading of
@@ -158,7 +163,7 @@ impl Ordered {
                 return;
             }
             self.is_last = is_stopping;
-            self.ask(orders, opener, report);
+            self.ask(ReadingOccasion::Ordered, orders, opener, report);
         }
     }
 }

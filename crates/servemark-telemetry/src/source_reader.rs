@@ -15,7 +15,9 @@ use servemark_core::{
 
 use crate::Readings;
 use crate::opener::Opener;
-use crate::sampler::{DeviceReader, LineSink, ProblemSink, SamplerSource, SourceKind};
+use crate::sampler::{
+    DeviceReader, LineSink, ProblemSink, ReadingOccasion, SamplerSource, SourceKind,
+};
 
 /// Where readings and failures go.
 pub(crate) struct Report {
@@ -101,11 +103,11 @@ impl SourceReader {
     }
 
     /// Begins a reading. That of devices is done at once.
-    pub(crate) fn ask(&mut self, opener: &Opener, report: &Report) {
+    pub(crate) fn ask(&mut self, occasion: ReadingOccasion, opener: &Opener, report: &Report) {
         self.asked = report.clock.now();
         match &mut self.reader {
             Reader::Devices(devices) => {
-                let answer = devices.read().map(Text::from);
+                let answer = devices.read(occasion).map(Text::from);
                 self.end(answer, report);
             }
             Reader::Exporter(exporter) => self.progress = exporter.ask(self.index, opener),

@@ -1,12 +1,14 @@
 //! Replays the samples of a log, each with the previous reading of every series.
 
-use servemark_core::{HistogramReading, Stamp, Telemetry};
+use servemark_core::{HistogramReading, SeriesHead, SeriesKind, Stamp, Telemetry};
 
 /// A reading of a series, or a gap of a source.
 pub(crate) enum Replayed<'a> {
     /// A source could not be read.
     Gap { source: usize, at: Stamp, reason: &'a str },
-    /// A series has a reading, which repeats the previous one if it has not changed.
+    /// A series has a reading, which repeats the previous one if it has not changed. Only counters of
+    /// energy do not repeat it: they grow as long as a device has power, so one that has not changed
+    /// was not read, or the device has not counted meanwhile.
     Reading {
         id: usize,
         /// When the reading was requested.
@@ -28,7 +30,7 @@ struct Last<'a> {
     is_before_gap: bool,
 }
 
-/// Calls `visit` with every gap, and with every series of a source for each of its samples.
+/// Calls `visit` with every gap, and with the series of a source for each of its samples.
 pub(crate) fn replay<'a>(telemetry: &'a Telemetry, mut visit: impl FnMut(Replayed<'a>)) {
     let mut last: Vec<Option<Last<'a>>> = vec![None; telemetry.series.len()];
     let mut of_source: Vec<Vec<usize>> = vec![Vec::new(); telemetry.sources.len()];
@@ -59,6 +61,9 @@ pub(crate) fn replay<'a>(telemetry: &'a Telemetry, mut visit: impl FnMut(Replaye
         }
         for (id, before) in series.iter().zip(before) {
             let Some(now) = &mut last[*id] else { continue };
+            if grows_always(&telemetry.series[*id]) && now.at < sample.at {
+                continue;
+            }
             now.at = sample.at;
             now.is_before_gap = false;
             let before = before.filter(|before| !before.is_before_gap);
@@ -72,6 +77,10 @@ pub(crate) fn replay<'a>(telemetry: &'a Telemetry, mut visit: impl FnMut(Replaye
             });
         }
     }
+}
+
+fn grows_always(head: &SeriesHead) -> bool {
+    head.kind == SeriesKind::Counter && head.unit == "J"
 }
 
 impl<'a> Last<'a> {

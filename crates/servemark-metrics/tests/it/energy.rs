@@ -43,7 +43,8 @@ fn telemetry(sources: &[&str], series: &[Series<'_>]) -> Telemetry {
     for (id, (source, name, kind, labels, _)) in series.iter().enumerate() {
         let labels: BTreeMap<String, String> =
             labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let head = SeriesHead::new(id, *source, *name, *kind).with_labels(labels);
+        let unit = if *kind == COUNTER { "J" } else { "W" };
+        let head = SeriesHead::new(id, *source, *name, *kind).with_unit(unit).with_labels(labels);
         telemetry.add(TelemetryLine::Series(head));
     }
     for (id, (source, _, _, _, readings)) in series.iter().enumerate() {
@@ -95,6 +96,28 @@ fn a_counter_checks_the_power_and_replaces_it_where_there_is_none() {
     assert!(!both.valid && both.devices == 1, "{both:?}");
     let reason = "GPU of gpus: its energy counter says 2000.0 J, its power 3000.0 J";
     assert_eq!(both.reasons, [reason]);
+}
+
+/// Readings that lie between two readings of the counter do not repeat its value.
+#[test]
+fn a_counter_that_is_read_less_often_than_the_power_checks_it() {
+    let mut telemetry = telemetry(
+        &["gpus"],
+        &[(0, "gpu_power", GAUGE, &[], Vec::new()), (0, "gpu_energy", COUNTER, &[], Vec::new())],
+    );
+    for tenth in 980..=1120 {
+        let seconds = f64::from(tenth) / 10.0;
+        let mut sample = TelemetrySample::new(0, at(seconds), 0);
+        sample.values = vec![(0, 200.0)];
+        if [980, 999, 1050, 1101, 1120].contains(&tenth) {
+            sample.values.push((1, seconds * 200.0));
+        }
+        telemetry.add(TelemetryLine::Sample(sample));
+    }
+    let metrics = run(Hardware::default(), telemetry);
+    let energy = metrics.energy.unwrap();
+    assert_eq!(energy.counter_joules.map(f64::round), Some(2000.0));
+    assert!(energy.valid, "{energy:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use servemark_client::{Credentials, MetricsUrl, Target, TargetSpec};
 use servemark_core::{MonotonicClock, Telemetry, TelemetryLine};
 use servemark_mock::{MockServer, MockSpec};
-use servemark_telemetry::{DeviceReader, Sampler, SamplerSource, SamplerSpec};
+use servemark_telemetry::{DeviceReader, ReadingOccasion, Sampler, SamplerSource, SamplerSpec};
 use servemark_testkit::{ExporterAnswer, ScriptedExporter as Exporter};
 
 /// A running sampler, with the lines and the problems that it has reported.
@@ -237,7 +237,7 @@ impl DeviceReader for OneGpu {
         "one GPU".to_owned()
     }
 
-    fn read(&mut self) -> Result<String, String> {
+    fn read(&mut self, _occasion: ReadingOccasion) -> Result<String, String> {
         self.readings += 1;
         match self.readings {
             2 => Err("the driver is busy".to_owned()),
@@ -259,4 +259,35 @@ fn devices_of_this_machine_are_a_source() {
     assert_eq!(telemetry.samples[2].values, [(0, 300.0)]);
     assert_eq!(gaps(&telemetry), ["the driver is busy"]);
     assert_eq!(problems, ["one GPU: the driver is busy"]);
+}
+
+/// Writes down why it is read.
+#[derive(Debug)]
+struct Occasions(Arc<Mutex<Vec<ReadingOccasion>>>);
+
+impl DeviceReader for Occasions {
+    fn name(&self) -> String {
+        "occasions".to_owned()
+    }
+
+    fn read(&mut self, occasion: ReadingOccasion) -> Result<String, String> {
+        self.0.lock().unwrap().push(occasion);
+        Ok("DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 100\n".to_owned())
+    }
+}
+
+#[test]
+fn devices_are_read_in_full_at_both_ends_and_when_they_are_asked() {
+    let occasions: Arc<Mutex<Vec<ReadingOccasion>>> = Arc::default();
+    let reader = Occasions(Arc::clone(&occasions));
+    let mut sampling = Sampling::start(vec![SamplerSource::of_devices(Box::new(reader))]);
+    sampling.until(|telemetry| telemetry.samples.len() > 2);
+    sampling.ask_now();
+    sampling.finish();
+    let occasions = occasions.lock().unwrap();
+    let count = |wanted| occasions.iter().filter(|occasion| **occasion == wanted).count();
+    assert_eq!(count(ReadingOccasion::Ordered), 3, "{occasions:?}");
+    assert!(count(ReadingOccasion::Periodic) >= 2, "{occasions:?}");
+    let ends = [occasions.first(), occasions.last()];
+    assert_eq!(ends, [Some(&ReadingOccasion::Ordered); 2], "{occasions:?}");
 }
