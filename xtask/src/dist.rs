@@ -24,9 +24,8 @@ mod third_party;
 /// Name of the program.
 const PROGRAM: &str = "servemark";
 
-/// Maximum size of the program of a release, in bytes: that of today with a reserve. The goal is
-/// 25 MB.
-const LARGEST_PROGRAM: usize = 28_000_000;
+/// Maximum size of the program of a release, in bytes.
+const LARGEST_PROGRAM: usize = 25_000_000;
 
 /// Runs `cargo xtask dist`.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {

@@ -211,7 +211,8 @@ impl ExecuteError {
             Self::Engine(
                 EngineError::Start { .. }
                 | EngineError::NotBuilt { .. }
-                | EngineError::NotInstalled { .. },
+                | EngineError::NotInstalled { .. }
+                | EngineError::Unsupported { .. },
             ) => ExitCode::Usage,
             #[cfg(feature = "engine")]
             Self::TooLong { .. } => ExitCode::Usage,

@@ -61,6 +61,15 @@ pub enum EngineError {
         /// The Cargo feature that includes the engine.
         feature: &'static str,
     },
+    /// The engine runs in a process of its own, which this program does not start on this system.
+    #[error(
+        "the engine {name} runs in a process of its own, which this program starts on Linux and \
+         macOS only"
+    )]
+    Unsupported {
+        /// The engine's name.
+        name: &'static str,
+    },
     /// The engine failed during a step.
     #[error("the engine {name} failed: {reason}")]
     Broken {

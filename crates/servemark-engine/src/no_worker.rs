@@ -1,7 +1,6 @@
 //! A system without process groups, on which no worker can be started.
 
 use std::future::Ready;
-use std::io;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -25,11 +24,7 @@ impl Worker {
         _router: Arc<ReplyRouter>,
         _clock: MonotonicClock,
     ) -> Result<(Self, oneshot::Receiver<Result<EngineFacts, EngineError>>), EngineError> {
-        let source = io::Error::new(
-            io::ErrorKind::Unsupported,
-            "engines in a process of their own run on Linux and macOS only",
-        );
-        Err(EngineError::Start { command: spec.python.display().to_string(), source })
+        Err(EngineError::Unsupported { name: spec.engine.as_str() })
     }
 
     pub(crate) fn generate(&self, _requests: &[EngineRequest]) {

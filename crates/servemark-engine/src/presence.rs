@@ -9,9 +9,9 @@ use tokio::time::timeout;
 use crate::{EngineError, EngineRunSpec, EngineSpec, WorkerEngine, WorkerSpec};
 
 impl EngineRunSpec {
-    /// Fails if this program was built without the engine, or if the engine's Python does not exist
-    /// or cannot find the engine's modules. The check imports nothing of the engine. It needs a
-    /// Tokio runtime with I/O and time.
+    /// Fails if this program was built without the engine, if the engine does not run on this
+    /// system, or if its Python does not exist or cannot find the engine's modules. The check imports
+    /// nothing of the engine. It needs a Tokio runtime with I/O and time.
     pub async fn check_presence(&self) -> Result<(), EngineError> {
         match &self.engine {
             #[cfg(not(feature = "candle"))]
@@ -19,6 +19,9 @@ impl EngineRunSpec {
             #[cfg(feature = "candle")]
             EngineSpec::Candle(_) => Ok(()),
             EngineSpec::Scripted(_) => Ok(()),
+            EngineSpec::Worker(worker) if cfg!(not(unix)) => {
+                Err(EngineError::Unsupported { name: worker.engine.as_str() })
+            }
             EngineSpec::Worker(worker) => worker.check_presence(self.patience).await,
         }
     }

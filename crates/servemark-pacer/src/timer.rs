@@ -1,7 +1,8 @@
 //! Timers that fire at an absolute time.
 //!
 //! On Linux the timer is a timerfd, which is about 30 us late. Other systems have a thread that
-//! sleeps until shortly before the time and yields until it. How late it is was not measured there.
+//! sleeps until shortly before the time and yields until it. `examples/lateness.rs` measures how late
+//! the system's own is; `docs/install.md` has figures.
 
 #[cfg(target_os = "linux")]
 mod descriptor;

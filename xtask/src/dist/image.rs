@@ -15,7 +15,7 @@ use crate::metadata::{host, root};
 const USER: u32 = 65532;
 
 /// Maximum size of the root file system of a release, in bytes.
-const LARGEST: usize = 29_000_000;
+const LARGEST: usize = 26_000_000;
 
 /// Files that systems keep the certificates of authorities in.
 const CERTIFICATES: [&str; 3] =

@@ -373,10 +373,10 @@ mod tests {
 
     #[test]
     fn a_ranks_log_stands_beside_that_of_the_run() {
-        let log = |path: &str| rank_log(Path::new(path), 2).display().to_string();
-        assert_eq!(log("out/run.runlog.jsonl"), "out/run.rank2.runlog.jsonl");
-        assert_eq!(log("out/a.b.jsonl"), "out/a.b.rank2.jsonl");
-        assert_eq!(log("log"), "log.rank2");
+        let log = |path: &str| rank_log(Path::new(path), 2);
+        assert_eq!(log("out/run.runlog.jsonl"), Path::new("out/run.rank2.runlog.jsonl"));
+        assert_eq!(log("out/a.b.jsonl"), Path::new("out/a.b.rank2.jsonl"));
+        assert_eq!(log("log"), Path::new("log.rank2"));
     }
 
     #[test]

@@ -383,11 +383,6 @@ const PIECE: usize = 32;
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::io::{BufRead, BufReader};
-    use std::process::Command;
-    use std::sync::mpsc::sync_channel;
-
     use servemark_core::{Finish, Recorder, RunFacts, Sample, Stamp};
 
     use super::*;
@@ -408,8 +403,14 @@ mod tests {
     }
 
     /// A pipe that is not read for a while behaves like a disk that is too slow.
+    #[cfg(unix)]
     #[test]
     fn a_slow_disk_holds_up_what_departs_and_nothing_else() {
+        use std::fs::File;
+        use std::io::{BufRead, BufReader};
+        use std::process::Command;
+        use std::sync::mpsc::sync_channel;
+
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());

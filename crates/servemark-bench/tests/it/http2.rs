@@ -47,7 +47,6 @@ async fn chat(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infal
     Ok(response)
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn the_audit_says_that_the_stamps_of_shared_connections_are_a_bound() {
     let mut plan = runs::plan(BackendName::VllmChat, &[]);

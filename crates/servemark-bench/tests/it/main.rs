@@ -6,11 +6,13 @@ mod aisbench_files;
 mod bottlenecks;
 mod cache_audit;
 mod deferred;
+#[cfg(target_os = "linux")]
 mod http2;
 mod listener;
 mod own_parts;
 mod pages;
 mod permanent;
+#[cfg(unix)]
 mod process;
 mod profiling;
 mod reuse;

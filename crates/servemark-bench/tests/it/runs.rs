@@ -1,8 +1,5 @@
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::num::{NonZero, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +9,10 @@ use servemark::core::{DeltaRow, ErrorKind, NoProgress, Phase, Planned, RequestRe
 use servemark::datasets::{
     DatasetSpec, Grouping, MooncakeSpec, RandomSpec, Source, TraceFormat, TraceSpec,
 };
-use servemark::mock::{Fault, MockServer, MockSpec};
+use servemark::mock::{Fault, MockSpec};
 use servemark::plan::{BenchPlan, Layout, ServerSpec, WorkloadSpec};
 use servemark::runner::{LoadSpec, WarmupSpec};
 use servemark::schedule::{ArrivalSpec, Rate, Slowdown};
-use servemark::tokenizer::TokenizerSpec;
 use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute};
 
 /// Tokenizer file that equals the simulator's own tokenizer.
@@ -245,6 +241,9 @@ fn what_is_sent_precisely_is_never_early() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_sent_precisely_can_be_stamped_as_it_leaves() {
+    use servemark::mock::MockServer;
+    use servemark::tokenizer::TokenizerSpec;
+
     let server = MockServer::start(MockSpec::new(Duration::from_millis(2), Duration::ZERO));
     let server = server.unwrap();
     let mut plan = plan(BackendName::Sglang, &[]);
@@ -274,8 +273,13 @@ fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
 
 /// A pipe whose reader closes it after the header behaves like a disk that fills up during the
 /// run.
+#[cfg(unix)]
 #[test]
 fn a_disk_that_fails_in_the_middle_loses_no_request_of_the_report() {
+    use std::fs::File;
+    use std::io::{BufRead, BufReader};
+    use std::process::Command;
+
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());

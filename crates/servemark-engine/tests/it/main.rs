@@ -4,7 +4,11 @@
 
 #[cfg(feature = "candle")]
 mod candle;
+#[cfg(not(unix))]
+mod no_worker;
 mod scripted;
 mod stage;
+#[cfg(unix)]
 mod transformers;
+#[cfg(unix)]
 mod worker;

@@ -28,6 +28,7 @@ pub(crate) fn run_samples(
 }
 
 /// Submits prompts with these texts to an engine, all of them concurrently.
+#[cfg(unix)]
 pub(crate) async fn send(
     engine: &Engine,
     clock: MonotonicClock,
