@@ -23,8 +23,8 @@ use crate::text_answer::{Failure, Incoming};
 
 /// An open connection that reads the text of one route again and again. A [`TextReader`] opens it.
 ///
-/// It does not wait: its owner registers it as a source of events, and calls
-/// [`receive`](Self::receive) when it is readable.
+/// It does not wait: its owner registers it as a source of events. When it is readable, the owner calls
+/// [`receive`](Self::receive) if an answer is awaited, else [`look`](Self::look).
 ///
 /// [`TextReader`]: crate::TextReader
 #[derive(Debug)]
@@ -85,8 +85,14 @@ impl TextConnection {
         // A request is far smaller than the memory of an idle socket.
         self.keeps_alive
             && is_young
-            && is_idle(&mut self.stream)
             && self.stream.write(request).is_ok_and(|written| written == request.len())
+    }
+
+    /// Looks at the connection after an event that belongs to no answer: if the server closed it, or
+    /// sent what nobody asked for, it carries no other request.
+    pub fn look(&mut self) {
+        let read = self.stream.read(&mut [0]);
+        self.keeps_alive &= read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
     }
 
     /// Receives what has arrived of the answer; pending if it is not complete.
@@ -110,6 +116,10 @@ impl TextConnection {
         let answer = self.incoming.take().expect("an answer was received").answer();
         self.keeps_alive = answer.keeps_alive;
         self.since = self.clock.now();
+        if cfg!(windows) {
+            // There, events go on only after a read that found nothing.
+            self.look();
+        }
         if answer.status == StatusCode::REQUEST_TIMEOUT {
             self.keeps_alive = false;
             return Err(TextLoss::Unprocessed);
@@ -124,13 +134,6 @@ impl TextConnection {
         }
         TextLoss::Failed(failure.error(&self.target))
     }
-}
-
-/// Returns whether the socket is open and has nothing to read. On Windows, events go on only after
-/// a read that found nothing.
-fn is_idle(stream: &mut TcpStream) -> bool {
-    let read = stream.read(&mut [0]);
-    read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 impl Source for TextConnection {

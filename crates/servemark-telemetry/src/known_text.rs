@@ -24,15 +24,16 @@ pub(crate) struct KnownText<T> {
     targets: Vec<T>,
 }
 
-/// A value, and the text between the value before it and this one. Lengths are in bytes.
+/// A value, and the text between the value before it and this one. Lengths are in bytes. All of them
+/// are read with each text, so they are small.
 #[derive(Clone, Copy, Debug)]
 struct ValueSpan {
     /// Length of the text from the end of the value before: comments, the name and the labels.
-    before: usize,
+    before: u32,
     /// Length of the value, together with everything that follows it on its line.
-    length: usize,
+    length: u32,
     /// Positions of the first target and behind the last one.
-    targets: (usize, usize),
+    targets: (u32, u32),
 }
 
 /// Whether the values of the next text are as long as those of this one.
@@ -62,9 +63,9 @@ impl<T: Copy> KnownText<T> {
                 let (value_at, first) = (line_at + line.value_at, targets.len());
                 targets.extend_from_slice(targets_of(line.key));
                 values.push(ValueSpan {
-                    before: value_at - cut_to,
-                    length: end - value_at,
-                    targets: (first, targets.len()),
+                    before: small(value_at - cut_to),
+                    length: small(end - value_at),
+                    targets: (small(first), small(targets.len())),
                 });
                 cut_to = end;
             }
@@ -108,34 +109,40 @@ impl<T: Copy> KnownText<T> {
         let mut same = common_prefix(known, next);
         let mut lengths = Lengths::Same;
         for span in &mut self.values {
-            let end = span.before + span.length;
+            let (before, length) = (span.before as usize, span.length as usize);
+            let end = before + length;
             // The byte behind a value is compared, too: another value may begin with this one.
             if same > end {
                 (at, next_at, same) = (at + end, next_at + end, same - end);
                 continue;
             }
-            if same < span.before {
+            if same < before {
                 return None;
             }
-            let rest = &next[next_at + span.before..];
+            let rest = &next[next_at + before..];
             let value = rest.split(|byte| *byte == b'\n').next().unwrap_or(rest);
             let (first, last) = span.targets;
             if first < last {
                 let value = exposition::value(str::from_utf8(value).ok()?)?;
-                changed.push((first..last, value));
+                changed.push((first as usize..last as usize, value));
             }
-            if value.len() != span.length {
+            if value.len() != length {
                 lengths = Lengths::New;
             }
             if lengths == Lengths::Same {
-                known[at + span.before..at + end].copy_from_slice(value);
+                known[at + before..at + end].copy_from_slice(value);
             }
-            span.length = value.len();
-            (at, next_at) = (at + end, next_at + span.before + span.length);
+            span.length = small(value.len());
+            (at, next_at) = (at + end, next_at + before + value.len());
             same = common_prefix(&known[at..], &next[next_at..]);
         }
         (known.len() - at == same && next.len() - next_at == same).then_some(lengths)
     }
+}
+
+/// Returns a length within a text, or a number of its targets. No text has 4 GiB.
+fn small(length: usize) -> u32 {
+    u32::try_from(length).expect("texts have less than 4 GiB")
 }
 
 /// Returns the number of bytes with which both texts begin.

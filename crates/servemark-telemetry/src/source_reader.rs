@@ -114,12 +114,12 @@ impl SourceReader {
         }
     }
 
-    /// Receives what has arrived on the connection.
+    /// Receives what has arrived on the connection, after an event of it.
     pub(crate) fn receive(&mut self, opener: &Opener, report: &Report) {
         let Reader::Exporter(exporter) = &mut self.reader else { return };
         let Some(connection) = &mut exporter.connection else { return };
         if self.progress != Progress::Receiving {
-            // A connection that the server closes meanwhile is found closed by the next request.
+            connection.look();
             return;
         }
         match connection.receive() {

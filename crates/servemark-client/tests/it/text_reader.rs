@@ -195,6 +195,27 @@ async fn what_follows_an_answer_belongs_to_no_request() {
     assert!(!connection.send());
 }
 
+/// Some servers say that they close an idle connection, and close it later.
+#[tokio::test]
+async fn a_connection_with_an_answer_to_nothing_carries_no_other_request() {
+    let server = RawServer::start(|mut peer| async move {
+        peer.request().await;
+        peer.send(whole("a 1\n")).await;
+        tokio::task::yield_now().await;
+        peer.send("HTTP/1.1 408 Request Timeout\r\n\r\n").await;
+        peer.hold().await;
+    })
+    .await;
+    let mut reader = reader(&server.spec());
+    read(&mut reader).await.unwrap();
+    let mut connection = reader.take_connection().unwrap();
+    while connection.send() {
+        tokio::task::yield_now().await;
+        connection.look();
+    }
+    assert_eq!(server.accepted(), 1);
+}
+
 #[tokio::test]
 async fn a_target_without_keep_alive_has_a_connection_for_each_text() {
     let server = RawServer::answering(whole("a 1\n")).await;
