@@ -89,7 +89,7 @@ impl TextConnection {
     }
 
     /// Looks at the connection after an event that belongs to no answer: if the server closed it, or
-    /// sent what nobody asked for, it carries no other request.
+    /// sent what was not asked for, it carries no other request.
     pub fn look(&mut self) {
         let read = self.stream.read(&mut [0]);
         self.keeps_alive &= read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
