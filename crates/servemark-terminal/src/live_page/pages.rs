@@ -59,8 +59,11 @@ struct State {
     is_closed: bool,
     /// Number of browsers that wait for a page or receive one.
     waiting: usize,
-    /// Time at which a browser last received a page.
+    /// Time at which a browser last received a page that was not the last, or was found gone: it may
+    /// have another question.
     answered: Option<Stamp>,
+    /// Time from which there is the last page.
+    over_since: Option<Stamp>,
 }
 
 #[derive(Debug)]
@@ -90,6 +93,12 @@ impl State {
     fn is_watched(&self, now: Stamp) -> bool {
         let just_now = |at: Stamp| now.since(at) < BETWEEN_QUESTIONS;
         self.waiting > 0 || self.answered.is_some_and(just_now)
+    }
+
+    /// Returns whether a browser may still ask for the last page. One whose question has changed in
+    /// this moment is not known to be gone, so the page may have been sent to its old connection.
+    fn is_awaited(&self, now: Stamp) -> bool {
+        self.is_watched(now) || self.over_since.is_some_and(|at| now.since(at) < CHANGED_QUESTION)
     }
 
     fn next_version(&mut self) -> u64 {
@@ -125,7 +134,10 @@ impl Pages {
         send: impl FnOnce(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let _visit = Visit::enter(self);
-        let Some(page) = self.page(asked, is_gone) else { return Ok(()) };
+        let Some(page) = self.page(asked, is_gone) else {
+            lock(&self.state).answered = Some(self.clock.now());
+            return Ok(());
+        };
         send(&page.bytes)?;
         let mut state = lock(&self.state);
         // A browser that has the last page asks for no other.
@@ -136,10 +148,11 @@ impl Pages {
     /// Waits for a page; `None` if the browser that wants it is gone.
     fn page(&self, asked: PageRequest, is_gone: impl Fn() -> bool) -> Option<Arc<Page>> {
         let mut state = lock(&self.state);
+        let mut has_waited = false;
         loop {
             let now = self.clock.now();
             if let Some(page) = state.ready(asked, now) {
-                return Some(page);
+                return (!has_waited || !is_gone()).then_some(page);
             }
             let may_be_made = asked != PageRequest::Last && !state.is_being_made;
             if may_be_made && now >= state.due {
@@ -151,6 +164,7 @@ impl Pages {
             } else {
                 let left = if may_be_made { state.due.since(now) } else { LOOK };
                 state = self.wait(state, left.min(LOOK));
+                has_waited = true;
             }
         }
     }
@@ -199,7 +213,10 @@ impl Pages {
     }
 
     fn end_with(&self, page: Page) {
-        lock(&self.state).page = Some(Arc::new(page));
+        let mut state = lock(&self.state);
+        state.page = Some(Arc::new(page));
+        state.over_since = Some(self.clock.now());
+        drop(state);
         self.changed.notify_all();
     }
 
@@ -216,7 +233,7 @@ impl Pages {
         }
         let mut state = lock(&self.state);
         let until = self.clock.now() + LINGER;
-        while state.is_watched(self.clock.now()) && self.clock.now() < until {
+        while state.is_awaited(self.clock.now()) && self.clock.now() < until {
             state = self.wait(state, SHORT);
         }
         state.is_closed = true;
@@ -312,6 +329,9 @@ const SHARE: u32 = 10;
 
 /// Time within which a browser that follows the run asks for the next page.
 const BETWEEN_QUESTIONS: Duration = Duration::from_secs(2);
+
+/// Time that a browser takes to ask again after its question has changed.
+const CHANGED_QUESTION: Duration = Duration::from_millis(500);
 
 /// Longest time for which a command that is over waits for browsers.
 const LINGER: Duration = Duration::from_secs(3);
