@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use servemark::core::printable;
-use servemark::metrics::{Anatomy, Limit, MetricPolicy, Metrics, SloVerdict};
+use servemark::metrics::{Anatomy, Limit, SloVerdict};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::OutputSpec;
 use servemark::report::{NativeTable, first_output_parts, labelled, untold_parts};
@@ -231,7 +231,7 @@ fn why(found: &Exploration) -> Vec<(&'static str, String)> {
 
 /// Returns what the best load took, if GPUs were read.
 fn energy(found: &Exploration) -> Option<(&'static str, String)> {
-    let energy = Metrics::score(&found.run.log, &MetricPolicy::native()).energy?;
+    let energy = found.energy.as_ref()?;
     let of_token = energy.joules_per_output_token;
     let of_token = of_token.map(|joules| format!("{joules:.3} J per output token, "));
     let (of_token, watts) = (of_token.unwrap_or_default(), energy.mean_watts);

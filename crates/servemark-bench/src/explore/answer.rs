@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
-use servemark_metrics::{Audit, RunVerdict, SloVerdict, Verdict};
-use servemark_plan::BenchPlan;
+use servemark_metrics::{Audit, Energy, RunVerdict, SloVerdict, Verdict};
+use servemark_plan::{BenchPlan, Layout};
 
 use super::level::Level;
 use super::{ExploreSpec, ExploredServer};
@@ -28,6 +28,8 @@ pub struct Exploration {
     pub verdicts: Vec<RunVerdict>,
     /// Audit of the client in the run at the best load.
     pub audit: Audit,
+    /// Energy of the GPUs in the run at the best load; absent if none was read.
+    pub energy: Option<Energy>,
     /// Figures of all loads in the order in which they were measured.
     pub levels: Vec<LevelFigures>,
     /// Whether the user stopped the exploration early.
@@ -135,6 +137,7 @@ impl Exploration {
         let best = levels.into_iter().max_by(by_worth).ok_or(ExecuteError::Interrupted)?;
         let scores = Scores::of_run(&best.run, &best.plan.scoring);
         let (verdicts, audit) = (scores.verdicts().to_vec(), best.run.audit.clone());
+        let energy = scores.metrics(Layout::Native).energy.clone();
         let capacity = (!spec.objectives.is_empty()).then(|| Capacity::of(&figures));
         drop(scores);
         Ok(Self {
@@ -145,6 +148,7 @@ impl Exploration {
             capacity,
             verdicts,
             audit,
+            energy,
             levels: figures,
             is_stopped,
             plan: best.plan,
