@@ -11,7 +11,6 @@ use std::task::Poll;
 use http::StatusCode;
 use mio::event::Source;
 use mio::net::TcpStream;
-use mio::{Interest, Registry, Token};
 use servemark_core::{Clock, MonotonicClock, Stamp};
 
 use crate::direct::Encoded;
@@ -23,8 +22,8 @@ use crate::text_answer::{Failure, Incoming};
 
 /// An open connection that reads the text of one route again and again. A [`TextReader`] opens it.
 ///
-/// It does not wait: its owner registers it as a source of events. When it is readable, the owner calls
-/// [`receive`](Self::receive) if an answer is awaited, else [`look`](Self::look).
+/// It does not wait: its owner registers its [events](Self::events). When it is readable, the owner
+/// calls [`receive`](Self::receive) if an answer is awaited, else [`look`](Self::look).
 ///
 /// [`TextReader`]: crate::TextReader
 #[derive(Debug)]
@@ -112,6 +111,11 @@ impl TextConnection {
         }
     }
 
+    /// Returns the source of the connection's events.
+    pub fn events(&mut self) -> &mut impl Source {
+        &mut self.stream
+    }
+
     fn answer(&mut self) -> Result<Text, TextLoss> {
         let answer = self.incoming.take().expect("an answer was received").answer();
         self.keeps_alive = answer.keeps_alive;
@@ -133,29 +137,5 @@ impl TextConnection {
             return TextLoss::Unprocessed;
         }
         TextLoss::Failed(failure.error(&self.target))
-    }
-}
-
-impl Source for TextConnection {
-    fn register(
-        &mut self,
-        registry: &Registry,
-        token: Token,
-        interests: Interest,
-    ) -> io::Result<()> {
-        self.stream.register(registry, token, interests)
-    }
-
-    fn reregister(
-        &mut self,
-        registry: &Registry,
-        token: Token,
-        interests: Interest,
-    ) -> io::Result<()> {
-        self.stream.reregister(registry, token, interests)
-    }
-
-    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
-        self.stream.deregister(registry)
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Sampling {
     messages: Receiver<Message>,
     opener: Opener,
     report: Report,
-    sources: Vec<Ordered>,
+    sources: Vec<SampledSource>,
     /// Number of orders to read all sources.
     orders: u64,
     is_stopping: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Sampling {
 }
 
 /// A source, and how far it has followed the orders.
-struct Ordered {
+struct SampledSource {
     source: SourceReader,
     was_asked: bool,
     /// Number of orders before its last reading.
@@ -53,7 +53,7 @@ impl Sampling {
         sources: Vec<SourceReader>,
         done: watch::Sender<u64>,
     ) -> Self {
-        let sources = sources.into_iter().map(Ordered::new).collect();
+        let sources = sources.into_iter().map(SampledSource::new).collect();
         Self { poll, messages, opener, report, sources, orders: 0, is_stopping: false, done }
     }
 
@@ -138,7 +138,7 @@ impl Sampling {
     }
 }
 
-impl Ordered {
+impl SampledSource {
     fn new(source: SourceReader) -> Self {
         Self { source, was_asked: false, asked_for: 0, done: 0, is_last: false, has_ended: false }
     }

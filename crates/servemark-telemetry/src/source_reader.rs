@@ -146,7 +146,7 @@ impl SourceReader {
         let Reader::Exporter(exporter) = &mut self.reader else { return };
         exporter.connection = reader.take_connection().and_then(|mut connection| {
             let token = Token(self.index);
-            registry.register(&mut connection, token, Interest::READABLE).ok()?;
+            registry.register(connection.events(), token, Interest::READABLE).ok()?;
             Some(connection)
         });
         exporter.reader = Some(reader);
