@@ -1,20 +1,22 @@
 //! Dialects that work outside the measured path.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use servemark::backends::{DeferredBackend, RawAnswer, WireRequest};
 use servemark::core::{
-    Delta, ErrorKind, FollowUp, NoProgress, Phase, Progress, Recorder, RequestError, RequestRecord,
-    Sample, Session, Sink, Usage,
+    Delta, ErrorKind, FollowUp, Phase, Recorder, RequestError, RequestRecord, Sample, Session,
+    Sink, Usage,
 };
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::ServerSpec;
 use servemark::runner::{History, LoadSpec, RetrySpec, WarmupSpec};
 use servemark::schedule::{ArrivalSpec, Rate};
-use servemark::{Bench, ExecuteError, ExitCode, Parts, Run, RunEvent, RunObserver, Scores};
+use servemark::{Bench, ExecuteError, ExitCode, Parts, Run, RunObserver, Scores};
+
+use crate::listener::Warnings;
 
 /// A chat dialect, which fails where its text or its prompt says so.
 struct Chat {
@@ -112,39 +114,13 @@ fn all_requests_are_encoded_before_the_first_is_sent() {
     assert_eq!(Scores::of(&run.log, &bench.plan.scoring).exit_code(), ExitCode::Ok);
 }
 
-/// Keeps the lines of events that tell of a failure.
-#[derive(Default)]
-struct Failures(Mutex<Vec<String>>);
-
-impl Progress for Failures {
-    fn begin(&self, work: &str, total: u64) {
-        NoProgress.begin(work, total);
-    }
-
-    fn advance(&self, steps: u64) {
-        NoProgress.advance(steps);
-    }
-
-    fn end(&self) {
-        NoProgress.end();
-    }
-}
-
-impl RunObserver for Failures {
-    fn on_event(&self, event: &RunEvent<'_>) {
-        if matches!(event, RunEvent::Missed { .. }) {
-            self.0.lock().unwrap().push(event.to_string());
-        }
-    }
-}
-
 #[test]
 fn an_answer_that_cannot_be_decoded_is_a_failed_request() {
     let server = server();
     let sessions = [5, 7, 6, 7].map(|tokens| session("question", tokens)).into();
     let mut bench = bench(&server, None, sessions);
-    let failures = Arc::new(Failures::default());
-    bench.context.observer = Arc::clone(&failures) as Arc<dyn RunObserver>;
+    let warnings = Arc::new(Warnings::default());
+    bench.context.observer = Arc::clone(&warnings) as Arc<dyn RunObserver>;
     bench.context.credentials = bench.context.credentials.clone().bearer("sk-abcdef").unwrap();
     let Run { log, .. } = bench.run().unwrap();
     let outcomes = log.measured().filter_map(|record| record.outcome.clone().err());
@@ -155,7 +131,7 @@ fn an_answer_that_cannot_be_decoded_is_a_failed_request() {
         ["decode: seven, key ***", "decode: seven, key ***", "in-stream error: six"]
     );
     assert_eq!((bench.context.live.finished(), bench.context.live.failed()), (4, 3));
-    let told = failures.0.lock().unwrap();
+    let told = warnings.0.lock().unwrap();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("Could not decode an answer: request "), "{told:?}");
     assert!(told[0].contains(": seven, key ***"), "{told:?}");

@@ -2,36 +2,19 @@
 //! nothing is.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use servemark::backends::BackendName;
-use servemark::core::{Progress, RunLog, RunLogReader};
+use servemark::core::{RunLog, RunLogReader};
 use servemark::metrics::{CountedTwice, HistogramSummary, RunSeries, SeriesSummary};
 use servemark::mock::MockSpec;
 use servemark::plan::{BenchPlan, Layout, MetricsSource, ServerSpec, TelemetrySpec};
-use servemark::{RunContext, RunEvent, RunObserver, Scores, execute};
+use servemark::{RunContext, Scores, execute};
 use servemark_testkit::{ExporterAnswer, ScriptedExporter};
 
+use crate::listener::Warnings;
 use crate::runs::plan;
-
-/// Keeps the warnings of a run.
-#[derive(Default)]
-struct Warnings(Mutex<Vec<String>>);
-
-impl Progress for Warnings {
-    fn begin(&self, _work: &str, _total: u64) {}
-    fn advance(&self, _steps: u64) {}
-    fn end(&self) {}
-}
-
-impl RunObserver for Warnings {
-    fn on_event(&self, event: &RunEvent<'_>) {
-        if matches!(event, RunEvent::Missed { .. }) {
-            self.0.lock().unwrap().push(event.to_string());
-        }
-    }
-}
 
 /// A run with a queue, read at its server and at an address with secrets where nothing is.
 fn watched() -> BenchPlan {
