@@ -1,7 +1,7 @@
 //! Inputs that the benches share, and studies of the client's own cost and error.
 //!
-//! The micro benches under `benches/` time one crate each on the inputs that [`streams`] and
-//! [`logs`] create. The `overhead` module runs the client against the ground-truth server, whose
+//! The micro benches under `benches/` time one crate each on the inputs that [`streams`],
+//! [`logs`] and [`expositions`] create. The `overhead` module runs the client against the ground-truth server, whose
 //! own stamps are the truth, and compares it with a reader that only reads. The `prepare` module
 //! draws large data sets and compares the time with SGLang's client. The `sampler` module measures
 //! what reading the metrics of servers costs beside a run. The `memory` module measures the memory
@@ -9,6 +9,7 @@
 //! simulated truths. All modules use the workspace through its facade, as an external user would.
 
 pub mod calibration;
+pub mod expositions;
 pub mod logs;
 #[cfg(target_os = "linux")]
 pub mod memory;

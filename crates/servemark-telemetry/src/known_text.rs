@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
 use servemark_client::Text;
 
-use crate::exposition;
+use crate::exposition::{self, Line};
 
 /// The text of a source that was read last, with the positions of its values.
 ///
@@ -50,28 +51,38 @@ impl<T> Default for KnownText<T> {
 }
 
 impl<T: Copy> KnownText<T> {
-    /// Cuts a text. `targets_of` returns the targets of the line with a key.
-    pub(crate) fn new<'a>(text: String, targets_of: impl Fn(&str) -> &'a [T]) -> Self
+    /// Cuts a text with these lines. `targets_of` returns the targets of the line with a key. The
+    /// positions of the targets and the value of each line that has some are added to `changed`.
+    pub(crate) fn of_lines<'a, 't>(
+        lines: impl Iterator<Item = &'a Line<'a>>,
+        targets_of: impl Fn(&str) -> &'t [T],
+        changed: &mut Vec<(Range<usize>, f64)>,
+    ) -> Self
     where
-        T: 'a,
+        T: 't,
     {
-        let (mut values, mut targets) = (Vec::new(), Vec::new());
-        let (mut line_at, mut cut_to) = (0, 0);
-        for line in text.split_inclusive('\n') {
-            let end = line_at + line.strip_suffix('\n').unwrap_or(line).len();
-            if let Some(line) = exposition::line(&text[line_at..end]) {
-                let (value_at, first) = (line_at + line.value_at, targets.len());
-                targets.extend_from_slice(targets_of(line.key));
-                values.push(ValueSpan {
-                    before: small(value_at - cut_to),
-                    length: small(end - value_at),
-                    targets: (small(first), small(targets.len())),
-                });
-                cut_to = end;
+        let mut known = Self::default();
+        let mut cut_to = 0;
+        for line in lines {
+            let first = known.targets.len();
+            known.targets.extend_from_slice(targets_of(line.key));
+            let targets = first..known.targets.len();
+            known.values.push(ValueSpan {
+                before: small(line.value_at.start - cut_to),
+                length: small(line.value_at.len()),
+                targets: (small(targets.start), small(targets.end)),
+            });
+            if !targets.is_empty() {
+                changed.push((targets, line.value));
             }
-            line_at += line.len();
+            cut_to = line.value_at.end;
         }
-        Self { text: text.into(), values, targets }
+        known
+    }
+
+    /// Sets the text that was cut.
+    pub(crate) fn with_text(self, text: String) -> Self {
+        Self { text: text.into(), ..self }
     }
 
     /// Returns the targets at positions that [`replace`](Self::replace) returned.
@@ -120,11 +131,11 @@ impl<T: Copy> KnownText<T> {
                 return None;
             }
             let rest = &next[next_at + before..];
-            let value = rest.split(|byte| *byte == b'\n').next().unwrap_or(rest);
+            let value = &rest[..memchr(b'\n', rest).unwrap_or(rest.len())];
             let (first, last) = span.targets;
             if first < last {
-                let value = exposition::value(str::from_utf8(value).ok()?)?;
-                changed.push((first as usize..last as usize, value));
+                let number = exposition::value(str::from_utf8(value).ok()?)?;
+                changed.push((first as usize..last as usize, number));
             }
             if value.len() != length {
                 lengths = Lengths::New;
@@ -164,16 +175,40 @@ const SHORT_BLOCK: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exposition::{Entry, entries};
 
     /// A text with two lines that are wanted and one that is not.
     const TEXT: &str = "# TYPE a gauge\na{q=\"1\"} 3\nother 7\n  b\t4 1700000000\n# EOF\n";
 
+    fn cut(text: &str, targets_of: impl Fn(&str) -> &'static [u32]) -> KnownText<u32> {
+        let lines: Vec<Line<'_>> = lines(text).collect();
+        KnownText::of_lines(lines.iter(), targets_of, &mut Vec::new()).with_text(text.to_owned())
+    }
+
+    fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+        entries(text).filter_map(|entry| match entry {
+            Entry::Line(line) => Some(line),
+            Entry::Type(..) => None,
+        })
+    }
+
     fn text_with_three_values() -> KnownText<u32> {
-        KnownText::new(TEXT.to_owned(), |key| match key {
+        cut(TEXT, |key| match key {
             "a{q=\"1\"}" => &[0],
             "b" => &[1, 2],
             _ => &[],
         })
+    }
+
+    #[test]
+    fn all_values_of_a_first_text_that_are_wanted_are_new() {
+        let (lines, mut changed) = (lines(TEXT).collect::<Vec<_>>(), Vec::new());
+        KnownText::of_lines(
+            lines.iter(),
+            |key| if key == "other" { &[] } else { &[5] },
+            &mut changed,
+        );
+        assert_eq!(changed, [(0..1, 3.0), (1..2, 4.0)]);
     }
 
     #[track_caller]
@@ -223,7 +258,7 @@ mod tests {
     /// The end of the last line may be missing, and no value may be taken for a longer one.
     #[test]
     fn a_value_ends_with_its_line() {
-        let mut known = KnownText::new("a 1".to_owned(), |_| &[0]);
+        let mut known = cut("a 1", |_| &[0]);
         changes(&mut known, "a 12", Some(&[(0, 12.0)]));
         changes(&mut known, "a 1", Some(&[(0, 1.0)]));
         changes(&mut known, "a 1\n", None);
@@ -232,7 +267,7 @@ mod tests {
     #[test]
     fn a_text_without_values_is_empty() {
         assert!(KnownText::<u32>::default().is_empty());
-        assert!(KnownText::new("<html>\n</html>".to_owned(), |_| &[0]).is_empty());
+        assert!(cut("<html>\n</html>", |_| &[0]).is_empty());
         assert!(!text_with_three_values().is_empty());
     }
 }

@@ -10,7 +10,7 @@ use servemark_core::{
     HistogramReading, SeriesHead, SeriesKind, Stamp, TelemetryLine, TelemetrySample,
 };
 
-use crate::exposition::{Entry, Line, entries};
+use crate::exposition::{Entry, Labels, Line, entries};
 use crate::known_text::KnownText;
 use crate::vocabulary::{Role, Term, Vocabulary};
 
@@ -32,7 +32,7 @@ use crate::vocabulary::{Role, Term, Vocabulary};
 #[derive(Debug)]
 pub struct Readings {
     source: usize,
-    vocabulary: Vocabulary,
+    vocabulary: &'static Vocabulary,
     /// Absent until the first text with metrics.
     naming: Option<Naming>,
     /// Number of series of all sources, which gives a new one its position.
@@ -40,6 +40,8 @@ pub struct Readings {
     /// By the keys of lines, the parts of readings that their values are.
     slots: HashMap<String, Vec<Slot>>,
     series: Vec<State>,
+    /// Positions of the series that the current text has values of.
+    touched: Vec<usize>,
     /// The text that was read last; empty if it had no metrics.
     previous: KnownText<Slot>,
     /// Positions of slots in `previous`, and the values of the current text that are new.
@@ -80,11 +82,11 @@ struct State {
     kind: SeriesKind,
     reported: Option<HistogramReading>,
     current: HistogramReading,
-    is_present: bool,
+    is_touched: bool,
 }
 
 /// Series whose lines were not seen before.
-type Fresh<'a> = BTreeMap<(&'static str, BTreeMap<String, String>), FreshSeries<'a>>;
+type Fresh<'a> = BTreeMap<(&'static str, Labels<'a>), FreshSeries<'a>>;
 
 struct FreshSeries<'a> {
     head: SeriesHead,
@@ -100,11 +102,12 @@ impl Readings {
     pub fn new(source: usize, count: Arc<AtomicUsize>) -> Self {
         Self {
             source,
-            vocabulary: Vocabulary::new(),
+            vocabulary: Vocabulary::get(),
             naming: None,
             count,
             slots: HashMap::new(),
             series: Vec::new(),
+            touched: Vec::new(),
             previous: KnownText::default(),
             changed: Vec::new(),
         }
@@ -117,7 +120,11 @@ impl Readings {
         let mut lines = if self.take_changed(text) {
             Vec::with_capacity(1)
         } else {
-            self.take_all(String::from_utf8_lossy(text.as_bytes()).into_owned())?
+            let text = match str::from_utf8(text.as_bytes()) {
+                Ok(text) => text.to_owned(),
+                Err(_) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
+            };
+            self.take_all(text)?
         };
         lines.push(TelemetryLine::Sample(self.sample(at, took_ns)));
         Some(lines)
@@ -130,47 +137,51 @@ impl Readings {
         if self.previous.is_empty() || !self.previous.replace(text, &mut self.changed) {
             return false;
         }
-        for (slots, value) in self.changed.drain(..) {
-            for slot in self.previous.targets(slots) {
-                self.series[slot.series].set(slot.part, value * slot.scale);
-            }
-        }
+        self.set_changed();
         true
     }
 
     /// Takes all values of a text, and returns the series that are new; `None` if it has no metric.
     fn take_all(&mut self, text: String) -> Option<Vec<TelemetryLine>> {
-        let naming = match self.naming {
-            Some(naming) => naming,
-            None => *self.naming.insert(self.naming_of(&text)?),
-        };
-        let series = self.declare(&text, naming);
-        if !self.take(&text) {
-            return None;
-        }
-        self.previous = KnownText::new(text, |key| self.slots.get(key).map_or(&[], Vec::as_slice));
+        let entries: Vec<Entry<'_>> = entries(&text).collect();
+        let lines = || entries.iter().filter_map(Entry::line);
+        lines().next()?;
+        let naming = *self.naming.get_or_insert_with(|| {
+            let has_known = lines().any(|line| self.vocabulary.find(line.name).is_some());
+            if has_known { Naming::Known } else { Naming::Own }
+        });
+        let series = self.declare(&entries, naming);
+        self.changed.clear();
+        let targets_of = |key: &str| self.slots.get(key).map_or(&[][..], Vec::as_slice);
+        let known = KnownText::of_lines(lines(), targets_of, &mut self.changed);
+        drop(entries);
+        self.previous = known.with_text(text);
+        self.set_changed();
         Some(series)
     }
 
-    /// Returns which metrics of a text are read; `None` if it has no metrics.
-    fn naming_of(&self, text: &str) -> Option<Naming> {
-        let mut naming = None;
-        for entry in entries(text) {
-            let Entry::Line(line) = entry else { continue };
-            if self.vocabulary.find(line.name()).is_some() {
-                return Some(Naming::Known);
+    /// Sets the parts of readings whose values are new.
+    fn set_changed(&mut self) {
+        for (slots, value) in self.changed.drain(..) {
+            for slot in self.previous.targets(slots) {
+                let state = &mut self.series[slot.series];
+                let was_touched = state.is_touched;
+                state.set(slot.part, value * slot.scale);
+                if state.is_touched && !was_touched {
+                    self.touched.push(slot.series);
+                }
             }
-            naming = Some(Naming::Own);
         }
-        naming
     }
 
     /// Declares the series of a text that are new.
-    fn declare(&mut self, text: &str, naming: Naming) -> Vec<TelemetryLine> {
+    fn declare(&mut self, entries: &[Entry<'_>], naming: Naming) -> Vec<TelemetryLine> {
         let mut fresh = Fresh::new();
         let mut own: Vec<SeriesHead> = Vec::new();
         let mut kinds: HashMap<&str, SeriesKind> = HashMap::new();
-        for entry in entries(text) {
+        // Most lines have the name of the line before.
+        let (mut name, mut terms) = ("", None);
+        for entry in entries {
             match (naming, entry) {
                 (Naming::Own, Entry::Type(name, kind)) => {
                     if let Some(kind) = own_kind(kind) {
@@ -178,7 +189,14 @@ impl Readings {
                     }
                 }
                 (_, Entry::Line(line)) if self.slots.contains_key(line.key) => {}
-                (Naming::Known, Entry::Line(line)) => self.gather(line, &mut fresh),
+                (Naming::Known, Entry::Line(line)) => {
+                    if line.name != name {
+                        (name, terms) = (line.name, self.vocabulary.find(line.name));
+                    }
+                    if let Some((role, terms)) = terms {
+                        self.gather(line, role, terms, &mut fresh);
+                    }
+                }
                 (Naming::Own, Entry::Line(line)) => {
                     if let Some(head) = self.own_series(line, &kinds) {
                         own.push(head);
@@ -191,9 +209,14 @@ impl Readings {
         known.chain(own).map(TelemetryLine::Series).collect()
     }
 
-    /// Adds a line to the new series that it belongs to, if the vocabulary knows the metric.
-    fn gather<'a>(&self, line: Line<'a>, fresh: &mut Fresh<'a>) {
-        let Some((role, terms)) = self.vocabulary.find(line.name()) else { return };
+    /// Adds a line, whose name has a role and these terms, to the new series that it belongs to.
+    fn gather<'a>(
+        &self,
+        line: &Line<'a>,
+        role: Role,
+        terms: &[&'static Term],
+        fresh: &mut Fresh<'a>,
+    ) {
         let Some(mut labels) = line.labels() else { return };
         let bound = labels.remove("le");
         let Some(term) = terms.iter().find(|term| is_about(term, &labels)) else { return };
@@ -210,7 +233,7 @@ impl Readings {
         let series = fresh.entry(key).or_insert_with_key(|(name, labels)| FreshSeries {
             head: SeriesHead::new(0, self.source, *name, term.kind)
                 .with_unit(term.unit)
-                .with_labels(labels.clone()),
+                .with_labels(owned(labels)),
             lines: Vec::new(),
             scale: term.scale,
         });
@@ -249,17 +272,18 @@ impl Readings {
     /// Declares a series under its own name.
     fn own_series(
         &mut self,
-        line: Line<'_>,
+        line: &Line<'_>,
         kinds: &HashMap<&str, SeriesKind>,
     ) -> Option<SeriesHead> {
-        let name = line.name();
+        let name = line.name;
         let kind = *kinds.get(name).or_else(|| kinds.get(name.strip_suffix("_total")?))?;
         if name.ends_with("_created") || self.series.len() >= MOST_SERIES {
             return None;
         }
         // Labels that cannot be read make no series, which must not take a position either.
         let labels = line.labels()?;
-        let head = SeriesHead::new(self.next_id(), self.source, name, kind).with_labels(labels);
+        let head =
+            SeriesHead::new(self.next_id(), self.source, name, kind).with_labels(owned(&labels));
         let slot = Slot { series: self.series.len(), part: SamplePart::Value, scale: 1.0 };
         self.slots.insert(line.key.to_owned(), vec![slot]);
         self.series.push(State::new(head.id, kind, 0));
@@ -270,23 +294,12 @@ impl Readings {
         self.count.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Takes the values of a text; returns whether it has any metric.
-    fn take(&mut self, text: &str) -> bool {
-        let mut has_metrics = false;
-        for entry in entries(text) {
-            let Entry::Line(line) = entry else { continue };
-            has_metrics = true;
-            for slot in self.slots.get(line.key).into_iter().flatten() {
-                self.series[slot.series].set(slot.part, line.value * slot.scale);
-            }
-        }
-        has_metrics
-    }
-
-    /// Returns the readings that changed.
+    /// Returns the readings that changed, by the positions of their series.
     fn sample(&mut self, at: Stamp, took_ns: u64) -> TelemetrySample {
         let mut sample = TelemetrySample::new(self.source, at, took_ns);
-        for state in &mut self.series {
+        self.touched.sort_unstable();
+        for place in self.touched.drain(..) {
+            let state = &mut self.series[place];
             let Some(reading) = state.changed() else { continue };
             match state.kind {
                 SeriesKind::Histogram => sample.histograms.push((state.id, reading)),
@@ -301,7 +314,7 @@ impl State {
     fn new(id: usize, kind: SeriesKind, buckets: usize) -> Self {
         let counts = if kind == SeriesKind::Histogram { buckets + 1 } else { 0 };
         let current = HistogramReading::new(vec![0.0; counts], 0.0);
-        Self { id, kind, reported: None, current, is_present: false }
+        Self { id, kind, reported: None, current, is_touched: false }
     }
 
     fn set(&mut self, part: SamplePart, value: f64) {
@@ -309,7 +322,7 @@ impl State {
         if !value.is_finite() {
             return;
         }
-        self.is_present = true;
+        self.is_touched = true;
         match part {
             SamplePart::Value | SamplePart::Sum => self.current.sum = value,
             SamplePart::Bucket(place) => self.current.counts[place] = value,
@@ -323,8 +336,8 @@ impl State {
 
     /// Returns the current reading if it differs from the one that was reported last.
     fn changed(&mut self) -> Option<HistogramReading> {
-        let is_present = std::mem::take(&mut self.is_present);
-        if !is_present || self.reported.as_ref() == Some(&self.current) {
+        self.is_touched = false;
+        if self.reported.as_ref() == Some(&self.current) {
             return None;
         }
         match &mut self.reported {
@@ -335,8 +348,12 @@ impl State {
     }
 }
 
-fn is_about(term: &Term, labels: &BTreeMap<String, String>) -> bool {
+fn is_about(term: &Term, labels: &Labels<'_>) -> bool {
     term.only.is_none_or(|(label, value)| labels.get(label).is_some_and(|given| given == value))
+}
+
+fn owned(labels: &Labels<'_>) -> BTreeMap<String, String> {
+    labels.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
 }
 
 fn own_kind(kind: &str) -> Option<SeriesKind> {

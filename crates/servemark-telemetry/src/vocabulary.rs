@@ -1,6 +1,7 @@
 //! One name for each quantity, whatever an engine calls it.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use servemark_core::SeriesKind::{self, Counter, Gauge, Histogram};
 
@@ -36,7 +37,13 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    pub(crate) fn new() -> Self {
+    /// Returns the vocabulary, which all sources share.
+    pub(crate) fn get() -> &'static Self {
+        static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::of_terms);
+        &VOCABULARY
+    }
+
+    fn of_terms() -> Self {
         let mut by_sample: HashMap<String, (Role, Vec<&'static Term>)> = HashMap::new();
         let mut add = |name: String, role: Role, term: &'static Term| {
             by_sample.entry(name).or_insert((role, Vec::new())).1.push(term);
@@ -222,7 +229,7 @@ mod tests {
 
     #[test]
     fn every_sample_name_has_one_role() {
-        let vocabulary = Vocabulary::new();
+        let vocabulary = Vocabulary::get();
         let (role, terms) = vocabulary.find("vllm:time_to_first_token_seconds_bucket").unwrap();
         assert_eq!((role, terms[0].name), (Role::Bucket, "ttft"));
         let (role, terms) = vocabulary.find("sglang:prompt_tokens_total").unwrap();
@@ -235,7 +242,7 @@ mod tests {
     /// vLLM has a histogram whose own name ends in `_total`.
     #[test]
     fn a_histogram_may_be_named_like_a_counter() {
-        let vocabulary = Vocabulary::new();
+        let vocabulary = Vocabulary::get();
         let (role, _) = vocabulary.find("vllm:iteration_tokens_total_sum").unwrap();
         assert_eq!(role, Role::Sum);
     }
