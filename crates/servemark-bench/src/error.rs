@@ -95,7 +95,7 @@ pub enum ExecuteError {
     #[error(transparent)]
     Dataset(#[from] DatasetError),
     /// A dialect that encodes all requests before the run cannot encode one of them.
-    #[error("request {index} cannot be encoded: {reason}")]
+    #[error("request {index} cannot be encoded: {}", reason.message)]
     Encode {
         /// Zero-based index of the request's session.
         index: usize,

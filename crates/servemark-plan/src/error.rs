@@ -33,6 +33,12 @@ pub enum PlanError {
         /// Key or feature that the transport does not take.
         what: &'static str,
     },
+    /// The plan has a setting of requests that the program's own dialect or transport does not read.
+    #[error("the program writes its requests itself and does not read {what}; leave it out")]
+    OwnDialect {
+        /// Key that is not read.
+        what: &'static str,
+    },
     /// The plan asks a dialect that works outside the measured path for what only a dialect on that
     /// path can do.
     #[error(

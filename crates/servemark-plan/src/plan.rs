@@ -2,7 +2,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use servemark_backends::{BackendName, BackendSpec, Route, ServerKind};
+use servemark_backends::{BackendName, BackendSpec, CommonSpec, ProvidedSpec, Route, ServerKind};
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, Grouping, PromptFormat};
 #[cfg(feature = "engine")]
@@ -281,6 +281,7 @@ impl BenchPlan {
         }
         self.check_precision()?;
         self.check_transport()?;
+        self.check_own_dialect()?;
         self.check_deferred()?;
         #[cfg(feature = "engine")]
         self.check_engine()?;
@@ -330,6 +331,21 @@ impl BenchPlan {
         ];
         match refused.into_iter().find(|(is_requested, _)| *is_requested) {
             Some((_, what)) => Err(PlanError::Provided { what }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses settings of requests if the program writes them itself.
+    fn check_own_dialect(&self) -> Result<(), PlanError> {
+        let BackendSpec::Provided(ProvidedSpec { common, .. }) = &self.wire else { return Ok(()) };
+        let usual = CommonSpec::default();
+        let refused = [
+            (common.stream != usual.stream, "`wire.stream`"),
+            (common.ignore_eos != usual.ignore_eos, "`wire.ignore_eos`"),
+            (common.extra_body != usual.extra_body, "`wire.extra_body`"),
+        ];
+        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
+            Some((_, what)) => Err(PlanError::OwnDialect { what }),
             None => Ok(()),
         }
     }

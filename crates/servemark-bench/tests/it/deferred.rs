@@ -142,7 +142,7 @@ fn a_request_that_cannot_be_encoded_ends_the_run_before_it_starts() {
     let server = server();
     let sessions = ["one", "two", "three"].map(|text| session(text, 5)).into();
     let error = bench(&server, Some("three"), sessions).run().unwrap_err();
-    assert_eq!(error.to_string(), "request 2 cannot be encoded: encode: I know no such thing");
+    assert_eq!(error.to_string(), "request 2 cannot be encoded: I know no such thing");
     assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(server.requests().is_empty());
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use servemark::backends::{Backend, Decoder, Flow, WireRequest};
+use servemark::backends::{Backend, CommonSpec, Decoder, Flow, WireRequest};
 use servemark::core::{
     Clock, Dataset, DatasetError, Delta, DrawContext, ErrorKind, Finish, MonotonicClock,
     NoProgress, Progress, Recorder, RequestError, RequestRecord, RunLog, Sample, Session, Sink,
@@ -161,6 +161,22 @@ fn an_own_dialect_is_swept_on_two_client_threads_and_gated() {
     }
     let routes: Vec<String> = server.requests().into_iter().map(|request| request.path).collect();
     assert_eq!(routes, vec!["/v1/chat/completions"; 40], "the server is asked nothing else");
+}
+
+#[test]
+fn settings_that_an_own_dialect_does_not_read_are_refused() {
+    let check = |key: &str, set: fn(&mut CommonSpec)| {
+        let mut bench = bench(burst());
+        set(bench.plan.wire.common_mut());
+        let error = bench.run().unwrap_err();
+        assert!(matches!(error, ExecuteError::Plan(_)), "{error:?}");
+        assert!(error.to_string().contains(key), "{error}");
+    };
+    check("`wire.stream`", |common| common.stream = false);
+    check("`wire.ignore_eos`", |common| common.ignore_eos = false);
+    check("`wire.extra_body`", |common| {
+        common.extra_body.insert("top_k".to_owned(), json!(1));
+    });
 }
 
 fn bench(mut load: LoadSpec) -> Bench {
