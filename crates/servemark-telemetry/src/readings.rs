@@ -248,7 +248,6 @@ impl Readings {
         for (key, role, bound) in lines {
             let part = match role {
                 Role::Value => SamplePart::Value,
-                Role::Count => SamplePart::Count,
                 Role::Sum => SamplePart::Sum,
                 Role::Bucket if bound.is_finite() => {
                     // A server that shows one quantity under the names of two engines has each
@@ -259,8 +258,8 @@ impl Readings {
                     }
                     SamplePart::Bucket(buckets - 1)
                 }
-                // The bucket without a bound counts all values, as the count does.
-                Role::Bucket => continue,
+                // The bucket without a bound counts all values.
+                Role::Bucket | Role::Count => SamplePart::Count,
             };
             self.slots.entry(key.to_owned()).or_default().push(Slot { series: place, part, scale });
         }
@@ -455,6 +454,22 @@ mod tests {
         );
         assert_eq!((names.len(), sample.values.as_slice()), (2, &[(1, 3.0)][..]));
         assert_eq!(sample.histograms[0].1.counts, [2.0, 0.0]);
+    }
+
+    #[test]
+    fn a_histogram_stays_one_series_when_other_lines_are_new() {
+        let mut readings = readings();
+        let text = |count: u32| {
+            format!(
+                "vllm:request_queue_time_seconds_bucket{{le=\"0.5\"}} 1\n\
+                 vllm:request_queue_time_seconds_bucket{{le=\"+Inf\"}} {count}\n"
+            )
+        };
+        assert_eq!(read(&mut readings, &text(3)).0, ["queue_time"]);
+        let later = format!("{}vllm:num_requests_running 1\n", text(4));
+        let (names, sample) = read(&mut readings, &later);
+        assert_eq!(names, ["running"]);
+        assert_eq!(sample.histograms[0].1.counts, [1.0, 4.0]);
     }
 
     #[test]
