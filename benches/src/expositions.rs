@@ -26,6 +26,24 @@ pub fn versions(text: &str, changing: u32) -> Vec<String> {
     (0..VERSIONS).map(risen).collect()
 }
 
+/// Returns the lines with these names and what describes them, as Python's library for Prometheus
+/// writes them on request.
+pub fn with_names(text: &str, names: &[&str]) -> String {
+    let (mut kept, mut description) = (String::new(), String::new());
+    for line in text.split_inclusive('\n') {
+        if line.starts_with("# HELP") {
+            description.clear();
+        }
+        if line.starts_with('#') {
+            description.push_str(line);
+        } else if names.contains(&line.split(['{', ' ']).next().unwrap_or(line)) {
+            kept.push_str(&std::mem::take(&mut description));
+            kept.push_str(line);
+        }
+    }
+    kept
+}
+
 const VERSIONS: u32 = 64;
 
 #[cfg(test)]
@@ -41,5 +59,13 @@ mod tests {
             lines.filter(|(one, other)| one != other).count()
         };
         assert_eq!([0, 25, 50, 100].map(changed), [0, 1, 2, 4]);
+    }
+
+    #[test]
+    fn lines_are_kept_by_their_names() {
+        let text = "# HELP a x\n# TYPE a counter\na_total{q=\"1\"} 1\na_total{q=\"2\"} 1\na_created 2\n\
+                    # HELP b y\nb 3\n# HELP c z\nc 4\n";
+        let kept = "# HELP a x\n# TYPE a counter\na_total{q=\"1\"} 1\na_total{q=\"2\"} 1\n# HELP c z\nc 4\n";
+        assert_eq!(with_names(text, &["c", "a_total", "d"]), kept);
     }
 }

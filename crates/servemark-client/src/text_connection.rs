@@ -87,6 +87,11 @@ impl TextConnection {
             && self.stream.write(request).is_ok_and(|written| written == request.len())
     }
 
+    /// Sends another request from now on. Errors name the route of the first one.
+    pub(crate) fn set_request(&mut self, request: Encoded) {
+        self.request = request;
+    }
+
     /// Looks at the connection after an event that belongs to no answer: if the server closed it, or
     /// sent what was not asked for, it carries no other request.
     pub fn look(&mut self) {

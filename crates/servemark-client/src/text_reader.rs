@@ -81,7 +81,7 @@ impl TextReader {
     pub async fn read(&mut self) -> Result<Text, ClientError> {
         self.connection = None;
         let (clock, target) = (self.control.clock(), self.control.target());
-        let Some(request) = self.encode()? else {
+        let Some(request) = self.encode(&self.route)? else {
             return Ok(self.control.text(&self.route, self.limit).await?.into());
         };
         // The connection is closed if this future is dropped or the time is over.
@@ -106,12 +106,27 @@ impl TextReader {
         self.connection.take()
     }
 
-    /// Encodes the request; `None` if [`ServerControl`] has to send it.
-    fn encode(&self) -> Result<Option<Encoded>, ClientError> {
+    /// Adds a query to the requests of a connection that this reader opened, or removes it. Requests
+    /// over a new connection have none.
+    pub fn set_query(
+        &self,
+        connection: &mut TextConnection,
+        query: Option<&str>,
+    ) -> Result<(), ClientError> {
+        let sign = if self.route.contains('?') { '&' } else { '?' };
+        let query = query.map(|query| format!("{sign}{query}")).unwrap_or_default();
+        if let Some(request) = self.encode(&format!("{}{query}", self.route))? {
+            connection.set_request(request);
+        }
+        Ok(())
+    }
+
+    /// Encodes the request for a route; `None` if [`ServerControl`] has to send it.
+    fn encode(&self, route: &str) -> Result<Option<Encoded>, ClientError> {
         if self.control.target().tls().is_some() {
             return Ok(None);
         }
-        Ok(match self.control.question(&self.route)? {
+        Ok(match self.control.question(route)? {
             WholeRequest::Direct(request) => Some(request),
             WholeRequest::Hyper(_) => None,
         })

@@ -85,6 +85,15 @@ impl<T: Copy> KnownText<T> {
         Self { text: text.into(), ..self }
     }
 
+    /// Returns the length of the text in bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.text.as_bytes().len()
+    }
+
+    pub(crate) fn number_of_targets(&self) -> usize {
+        self.targets.len()
+    }
+
     /// Returns the targets at positions that [`replace`](Self::replace) returned.
     pub(crate) fn targets(&self, positions: Range<usize>) -> &[T] {
         &self.targets[positions]

@@ -117,6 +117,9 @@ impl Readings {
     /// it for the memory of the text before. Returns the new series and one sample with the readings
     /// that changed; `None` if the text has no metrics.
     pub fn read(&mut self, text: &mut Text, at: Stamp, took_ns: u64) -> Option<Vec<TelemetryLine>> {
+        if text.as_bytes().is_empty() {
+            return None;
+        }
         let mut lines = if self.take_changed(text) {
             Vec::with_capacity(1)
         } else {
@@ -128,6 +131,35 @@ impl Readings {
         };
         lines.push(TelemetryLine::Sample(self.sample(at, took_ns)));
         Some(lines)
+    }
+
+    /// Returns the query that asks for the lines of an engine alone, in the words of Prometheus's
+    /// client libraries; `None` if that may leave out other lines that are read, or saves little.
+    pub(crate) fn query(&self) -> Option<String> {
+        let of_engine = |key: &str| key.find(':').map_or(0, |end| end + 1);
+        let first = self.slots.keys().next()?;
+        let engine = &first[..of_engine(first)];
+        let has_others = self.slots.keys().any(|key| &key[..of_engine(key)] != engine);
+        if self.naming != Some(Naming::Known)
+            || engine.is_empty()
+            || has_others
+            || self.length() < LEAST_FILTERED
+        {
+            return None;
+        }
+        let names = self.vocabulary.samples(engine);
+        let names: Vec<String> = names.iter().map(|name| format!("name%5B%5D={name}")).collect();
+        Some(names.join("&"))
+    }
+
+    /// Returns the length of the last text in bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.previous.length()
+    }
+
+    /// Returns whether the last text has all lines that belong to a series.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.previous.number_of_targets() == self.slots.values().map(Vec::len).sum::<usize>()
     }
 
     /// Takes the values that differ from those of the previous text. Returns false if their lines
@@ -365,6 +397,9 @@ fn own_kind(kind: &str) -> Option<SeriesKind> {
 
 /// Maximum number of series of a source. Labels can have any number of values.
 const MOST_SERIES: usize = 512;
+
+/// Least length in bytes of a text of which it is tried to read a part alone.
+const LEAST_FILTERED: usize = 16 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -111,7 +111,13 @@ impl Sampling {
                 Message::Stop => self.is_stopping = true,
                 Message::Read { source, reader, answer } => {
                     let source = &mut self.sources[source].source;
-                    source.take_back(reader, answer, self.poll.registry(), &self.report);
+                    source.take_back(
+                        reader,
+                        answer,
+                        self.poll.registry(),
+                        &self.opener,
+                        &self.report,
+                    );
                 }
             }
         }
@@ -121,7 +127,7 @@ impl Sampling {
         let now = self.report.clock.now();
         for it in &mut self.sources {
             if it.source.limit().is_some_and(|limit| now >= limit) {
-                it.source.give_up(&self.report);
+                it.source.give_up(&self.opener, &self.report);
             }
         }
     }

@@ -64,6 +64,21 @@ struct Exporter {
     /// Absent while it is with the opener.
     reader: Option<Box<TextReader>>,
     connection: Option<TextConnection>,
+    filter: Filter,
+}
+
+/// Whether a server is asked only for the lines that are read. Python's library for Prometheus, which
+/// vLLM has, then spends half the time on an answer; others send the whole text, or nothing.
+#[derive(Debug)]
+enum Filter {
+    /// It is not known for what to ask.
+    Unknown,
+    /// It is asked so for the first time. `length` is that of the whole text.
+    Tried { query: String, length: usize },
+    /// The server leaves out other lines alone.
+    On { query: String },
+    /// The whole text is read.
+    Off,
 }
 
 impl SourceReader {
@@ -108,7 +123,7 @@ impl SourceReader {
         match &mut self.reader {
             Reader::Devices(devices) => {
                 let answer = devices.read(occasion).map(Text::from);
-                self.end(answer, report);
+                self.end(answer, opener, report);
             }
             Reader::Exporter(exporter) => self.progress = exporter.ask(self.index, opener),
         }
@@ -129,9 +144,9 @@ impl SourceReader {
             }
             Poll::Ready(Err(TextLoss::Failed(error))) => {
                 let problem = exporter.problem(error);
-                self.end(Err(problem), report);
+                self.end(Err(problem), opener, report);
             }
-            Poll::Ready(Ok(text)) => self.end(Ok(text), report),
+            Poll::Ready(Ok(text)) => self.end(Ok(text), opener, report),
         }
     }
 
@@ -141,6 +156,7 @@ impl SourceReader {
         mut reader: Box<TextReader>,
         answer: Result<Text, ClientError>,
         registry: &Registry,
+        opener: &Opener,
         report: &Report,
     ) {
         let Reader::Exporter(exporter) = &mut self.reader else { return };
@@ -150,25 +166,27 @@ impl SourceReader {
             Some(connection)
         });
         exporter.reader = Some(reader);
+        exporter.set_query();
         if mem::replace(&mut self.progress, Progress::Idle) == Progress::Opening {
             let answer = answer.map_err(|error| exporter.problem(error));
-            self.end(answer, report);
+            self.end(answer, opener, report);
         }
     }
 
     /// Gives a reading up that has lasted too long.
-    pub(crate) fn give_up(&mut self, report: &Report) {
+    pub(crate) fn give_up(&mut self, opener: &Opener, report: &Report) {
         let is_opening = self.progress == Progress::Opening;
         if let Reader::Exporter(exporter) = &mut self.reader {
             exporter.connection = None;
         }
-        self.end(Err(format!("the total time-out of {LONGEST_ANSWER:?} passed")), report);
+        let problem = format!("the total time-out of {LONGEST_ANSWER:?} passed");
+        self.end(Err(problem), opener, report);
         if is_opening {
             self.progress = Progress::GivenUp;
         }
     }
 
-    fn end(&mut self, answer: Result<Text, String>, report: &Report) {
+    fn end(&mut self, answer: Result<Text, String>, opener: &Opener, report: &Report) {
         self.progress = Progress::Idle;
         let at = report.clock.now();
         let took_ns = at.since(self.asked).as_nanos() as u64;
@@ -176,6 +194,7 @@ impl SourceReader {
             let lines = self.readings.read(&mut text, at, took_ns);
             lines.ok_or_else(|| NO_METRICS.to_owned())
         });
+        let is_asked_again = self.filter(lines.is_ok(), opener, report);
         match lines {
             Ok(lines) => {
                 self.last_problem = None;
@@ -183,8 +202,43 @@ impl SourceReader {
                     (report.lines)(line);
                 }
             }
+            // The next answer decides.
+            Err(_) if is_asked_again => {}
             Err(problem) => self.miss(at, problem, report),
         }
+    }
+
+    /// Tries after the first text whether the server leaves out what is not read. Returns whether it
+    /// asks again at once: so, or for the whole text if lines were missing.
+    fn filter(&mut self, was_read: bool, opener: &Opener, report: &Report) -> bool {
+        let Reader::Exporter(exporter) = &mut self.reader else { return false };
+        let (length, is_complete) =
+            (self.readings.length(), was_read && self.readings.is_complete());
+        let (filter, asks_again) = match mem::replace(&mut exporter.filter, Filter::Off) {
+            Filter::Unknown if was_read => match self.readings.query() {
+                Some(query) if exporter.connection.is_some() => {
+                    (Filter::Tried { query, length }, true)
+                }
+                _ => (Filter::Off, false),
+            },
+            Filter::Tried { query, length: whole } if is_complete && length < whole => {
+                (Filter::On { query }, false)
+            }
+            Filter::Tried { .. } => (Filter::Off, !is_complete),
+            // A server that was restarted may have become another one.
+            Filter::On { .. } if !was_read => (Filter::Unknown, false),
+            other => {
+                exporter.filter = other;
+                return false;
+            }
+        };
+        exporter.filter = filter;
+        exporter.set_query();
+        if asks_again {
+            self.asked = report.clock.now();
+            self.progress = exporter.ask(self.index, opener);
+        }
+        asks_again
     }
 
     /// Reports a gap when it begins, and when its reason changes.
@@ -206,7 +260,8 @@ impl Reader {
             SourceKind::Exporter { target, route, url } => {
                 let reader = TextReader::new(target, route, LONGEST_ANSWER, clock);
                 let reader = Some(Box::new(reader.with_pool(pool)));
-                Self::Exporter(Box::new(Exporter { url, reader, connection: None }))
+                let filter = Filter::Unknown;
+                Self::Exporter(Box::new(Exporter { url, reader, connection: None, filter }))
             }
             SourceKind::Devices(reader) => Self::Devices(reader),
         }
@@ -220,6 +275,19 @@ impl Exporter {
             return Progress::Receiving;
         }
         self.open(index, opener)
+    }
+
+    /// Sets the query of the open connection, if there is one.
+    fn set_query(&mut self) {
+        let (Some(reader), Some(connection)) = (&self.reader, &mut self.connection) else { return };
+        let query = match &self.filter {
+            Filter::Tried { query, .. } | Filter::On { query } => Some(query.as_str()),
+            Filter::Unknown | Filter::Off => None,
+        };
+        if reader.set_query(connection, query).is_err() {
+            // A new connection has no query.
+            self.connection = None;
+        }
     }
 
     fn open(&mut self, index: usize, opener: &Opener) -> Progress {

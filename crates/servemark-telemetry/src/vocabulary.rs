@@ -65,6 +65,18 @@ impl Vocabulary {
         Self { by_sample }
     }
 
+    /// Returns the names of samples that begin with a prefix, in order.
+    pub(crate) fn samples(&self, prefix: &str) -> Vec<&str> {
+        let mut samples: Vec<&str> = self
+            .by_sample
+            .keys()
+            .map(String::as_str)
+            .filter(|sample| sample.starts_with(prefix))
+            .collect();
+        samples.sort_unstable();
+        samples
+    }
+
     /// Returns the role and the terms of a sample's name.
     pub(crate) fn find(&self, sample: &str) -> Option<(Role, &[&'static Term])> {
         self.by_sample.get(sample).map(|(role, terms)| (*role, terms.as_slice()))

@@ -11,6 +11,8 @@ use servemark_mock::{MockServer, MockSpec};
 use servemark_telemetry::{DeviceReader, ReadingOccasion, Sampler, SamplerSource, SamplerSpec};
 use servemark_testkit::{ExporterAnswer, ScriptedExporter as Exporter};
 
+use crate::recorded::text;
+
 /// A running sampler, with the lines and the problems that it has reported.
 struct Sampling {
     sampler: Sampler,
@@ -224,6 +226,93 @@ fn secrets_of_an_address_are_sent_and_never_told() {
     assert!(head.to_lowercase().contains("authorization: basic bwu6cznjcjn0\r\n"), "{head}");
     let message = format!("{telemetry:?} {problems:?}");
     assert!(!message.contains("hush") && !message.contains("s3cr3t"), "{message}");
+}
+
+/// Returns a text of a real vLLM, whole or with the lines that are read alone, which all vary with
+/// `number`.
+fn vllm(number: usize, is_whole: bool) -> String {
+    let text = text("vllm-0.32.0.metrics.txt");
+    let is_read = |line: &&str| {
+        let name = line.split(['{', ' ']).next().unwrap();
+        ["vllm:num_requests_running", "vllm:e2e_request_latency_seconds_bucket"].contains(&name)
+    };
+    let mut varied = String::new();
+    for line in text.lines().filter(|line| is_whole || is_read(line)) {
+        match line.rsplit_once(' ').filter(|_| is_read(&line)) {
+            Some((key, _)) => writeln!(varied, "{key} {number}").unwrap(),
+            // Names that the vocabulary does not know.
+            None => writeln!(varied, "{}", line.replace("vllm:", "other:")).unwrap(),
+        }
+    }
+    varied
+}
+
+/// Reads from an exporter that gives these answers after a whole text, until it has given `count`.
+/// Returns what was read, which numbers the running requests had, and which requests had a query.
+#[track_caller]
+fn filtered(
+    count: usize,
+    script: impl Fn(usize) -> ExporterAnswer + Send + Sync + 'static,
+) -> (Telemetry, Vec<f64>, Vec<bool>) {
+    let exporter = Exporter::start(move |number| match number {
+        0 => ExporterAnswer::Text(vllm(0, true)),
+        _ => script(number),
+    });
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics?a=b"))]);
+    sampling.until(|telemetry| telemetry.samples.len() >= count);
+    let (telemetry, problems) = sampling.finish();
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(names(&telemetry), ["e2e", "running"], "{:?}", telemetry.series);
+    let heads = exporter.heads();
+    let (plain, asking) = ("GET /metrics?a=b HTTP/1.1\r\n", "GET /metrics?a=b&name%5B%5D=vllm:e2e");
+    assert!(heads.iter().all(|head| head.starts_with(plain) || head.starts_with(asking)));
+    let running = telemetry.samples.iter().filter_map(|it| Some(it.values.first()?.1)).collect();
+    (telemetry, running, heads.iter().map(|head| head.starts_with(asking)).collect())
+}
+
+#[test]
+fn a_server_that_can_is_asked_for_what_is_read_alone() {
+    let (telemetry, running, asked) =
+        filtered(4, |number| ExporterAnswer::Text(vllm(number, false)));
+    assert!(gaps(&telemetry).is_empty(), "{:?}", gaps(&telemetry));
+    assert_eq!(running[..4], [0.0, 1.0, 2.0, 3.0]);
+    assert!(!asked[0] && asked[1..].iter().all(|asked| *asked), "{asked:?}");
+}
+
+#[test]
+fn a_server_that_cannot_leave_lines_out_is_asked_for_the_whole_text_again() {
+    let whole = |number| ExporterAnswer::Text(vllm(number, true));
+    let tries: [fn(usize) -> ExporterAnswer; 5] = [
+        |_| ExporterAnswer::Text(String::new()),
+        |number| ExporterAnswer::Text(vllm(number, false).lines().take(1).collect()),
+        |_| ExporterAnswer::Status(404),
+        |_| ExporterAnswer::Hangup,
+        |number| ExporterAnswer::Text(vllm(number, true)),
+    ];
+    for tried in tries {
+        let (telemetry, running, asked) =
+            filtered(5, move |number| if number == 1 { tried(number) } else { whole(number) });
+        assert!(gaps(&telemetry).is_empty(), "{:?}", gaps(&telemetry));
+        let last = u32::try_from(asked.len() - 1).unwrap();
+        assert_eq!(running.last(), Some(&f64::from(last)));
+        assert!(asked[1] && asked[2..].iter().all(|asked| !asked), "{asked:?}");
+    }
+}
+
+/// It is not known whether a server that came back leaves lines out, so the whole text is first.
+#[test]
+fn a_server_that_fails_is_asked_for_the_whole_text_first() {
+    let exporter = Exporter::start(|number| match number {
+        0 | 4 => ExporterAnswer::Text(vllm(number, true)),
+        3 => ExporterAnswer::Status(503),
+        _ => ExporterAnswer::Text(vllm(number, false)),
+    });
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| telemetry.samples.len() > 7);
+    let (telemetry, _) = sampling.finish();
+    assert_eq!(gaps(&telemetry).len(), 1, "{:?}", gaps(&telemetry));
+    let asked: Vec<bool> = exporter.heads().iter().map(|head| head.contains("name%5B")).collect();
+    assert_eq!(asked[..7], [false, true, true, true, false, true, true]);
 }
 
 /// Reads one GPU that cannot be read the second time.
