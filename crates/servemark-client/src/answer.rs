@@ -17,9 +17,8 @@ use crate::reservation::{AnswerBudget, Reservation};
 use crate::web_page;
 
 /// The body of one answer.
-#[derive(Debug)]
-pub(crate) struct AnswerReader<D> {
-    decoder: D,
+pub(crate) struct AnswerReader {
+    decoder: Box<dyn Decoder>,
     framing: Framing,
     shape: Shape,
     /// Present if the body is compressed. Boxed, so that answers stay small.
@@ -53,10 +52,14 @@ enum Handled {
     Failed(RequestError),
 }
 
-impl<D: Decoder> AnswerReader<D> {
+impl AnswerReader {
     /// Creates an unread answer for a decoder whose dialect uses `framing`. Its memory counts in
     /// `budget`.
-    pub(crate) fn new(decoder: D, framing: Framing, budget: Arc<AnswerBudget>) -> Self {
+    pub(crate) fn new(
+        decoder: Box<dyn Decoder>,
+        framing: Framing,
+        budget: Arc<AnswerBudget>,
+    ) -> Self {
         let (holding, last) = (Reservation::new(budget), Arrival::default());
         let shape = Shape::Unknown;
         Self { decoder, framing, shape, inflater: None, holding, last, is_empty: true }
@@ -121,8 +124,8 @@ impl<D: Decoder> AnswerReader<D> {
         self.last = at;
         self.shape.settle(bytes, self.framing, self.holding.budget().each());
         let fed = match &mut self.shape {
-            Shape::Stream(parser) => feed(parser, bytes, &mut self.decoder, at, recorder),
-            Shape::Lines(lines) => feed_lines(lines, bytes, &mut self.decoder, at, recorder),
+            Shape::Stream(parser) => feed(parser, bytes, self.decoder.as_mut(), at, recorder),
+            Shape::Lines(lines) => feed_lines(lines, bytes, self.decoder.as_mut(), at, recorder),
             Shape::Document(document) => {
                 document.extend_from_slice(bytes);
                 Ok(Flow::Continue)
@@ -162,7 +165,7 @@ impl<D: Decoder> AnswerReader<D> {
         match &mut self.shape {
             Shape::Stream(parser) if flow == Flow::Continue => {
                 if let Some(unfinished) = parser.finish() {
-                    last_event(unfinished, &mut self.decoder, out)?;
+                    last_event(unfinished, self.decoder.as_mut(), out)?;
                 }
             }
             Shape::Lines(lines) if flow == Flow::Continue => {
@@ -228,10 +231,10 @@ fn begins_an_event(bytes: &[u8]) -> bool {
     [&b":"[..], b"data:", b"event:", b"id:", b"retry:"].iter().any(begin)
 }
 
-fn feed<D: Decoder>(
+fn feed(
     parser: &mut Parser,
     bytes: &[u8],
-    decoder: &mut D,
+    decoder: &mut dyn Decoder,
     at: Arrival,
     recorder: &mut Recorder,
 ) -> Result<Flow, Stopped> {
@@ -240,10 +243,10 @@ fn feed<D: Decoder>(
 }
 
 /// Feeds lines; the decoder gets each line as the data of an event.
-fn feed_lines<D: Decoder>(
+fn feed_lines(
     lines: &mut LineParser,
     bytes: &[u8],
-    decoder: &mut D,
+    decoder: &mut dyn Decoder,
     at: Arrival,
     recorder: &mut Recorder,
 ) -> Result<Flow, Stopped> {
@@ -251,11 +254,7 @@ fn feed_lines<D: Decoder>(
     outcome(lines.feed(bytes, |line| handle(Event::from_data(line), decoder, &mut out)))
 }
 
-fn handle<D: Decoder>(
-    event: Event<'_>,
-    decoder: &mut D,
-    out: &mut dyn Sink,
-) -> Result<(), Handled> {
+fn handle(event: Event<'_>, decoder: &mut dyn Decoder, out: &mut dyn Sink) -> Result<(), Handled> {
     match decoder.event(event, out) {
         Ok(Flow::Continue) => Ok(()),
         Ok(Flow::Done) => Err(Handled::Done),
@@ -274,9 +273,9 @@ fn outcome(fed: Result<(), FeedError<Handled>>) -> Result<Flow, Stopped> {
 
 /// Passes the last event to the decoder, because servers end streams without the last blank line.
 /// If it is not a valid event of the dialect, the stream was truncated.
-fn last_event<D: Decoder>(
+fn last_event(
     unfinished: Unfinished<'_>,
-    decoder: &mut D,
+    decoder: &mut dyn Decoder,
     out: &mut dyn Sink,
 ) -> Result<(), RequestError> {
     let Some(event) = unfinished.event() else { return Ok(()) };

@@ -14,6 +14,7 @@ use servemark_core::{Clock, MonotonicClock};
 use servemark_target::Timeouts;
 use tokio::time::{Instant, sleep_until};
 
+use crate::boxed::BoxFuture;
 use crate::coding;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::exchange::Exchange;
@@ -198,24 +199,26 @@ impl ServerControl {
     }
 
     /// Makes one call, whose answer must have status 200.
-    async fn call(
-        &self,
+    fn call<'a>(
+        &'a self,
         method: Method,
-        route: &str,
-        document: Option<&Value>,
+        route: &'a str,
+        document: Option<&'a Value>,
         limit: Duration,
-    ) -> Result<Vec<u8>, ClientError> {
-        let request = self.request(method, route, document)?;
-        let mut watch = Watch::start(self.pool.clock(), Timeouts::all(limit));
-        let mut exchange =
-            Exchange::begin(&self.pool, request, &mut watch, &mut Unobserved).await?;
-        let body = exchange.collect(&mut watch, LONGEST_TEXT).await?;
-        let status = exchange.status();
-        exchange.release(&self.pool).await;
-        if status == StatusCode::OK {
-            return Ok(body);
-        }
-        Err(status_error(self.pool.target(), status, route, &body))
+    ) -> BoxFuture<'a, Result<Vec<u8>, ClientError>> {
+        Box::pin(async move {
+            let request = self.request(method, route, document)?;
+            let mut watch = Watch::start(self.pool.clock(), Timeouts::all(limit));
+            let mut exchange =
+                Exchange::begin(&self.pool, request, &mut watch, &mut Unobserved).await?;
+            let body = exchange.collect(&mut watch, LONGEST_TEXT).await?;
+            let status = exchange.status();
+            exchange.release(&self.pool).await;
+            if status == StatusCode::OK {
+                return Ok(body);
+            }
+            Err(status_error(self.pool.target(), status, route, &body))
+        })
     }
 
     /// Encodes the request of a text.

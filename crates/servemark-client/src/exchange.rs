@@ -13,6 +13,7 @@ use servemark_core::{
 
 use servemark_target::Timeouts;
 
+use crate::boxed::BoxFuture;
 use crate::direct::Progress;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::failure::ConnectionLoss;
@@ -195,18 +196,20 @@ impl Exchange {
     /// together with its end mark.
     pub(crate) async fn drain(&mut self, clock: MonotonicClock) {
         if !self.is_over() {
-            Box::pin(self.read_on(clock)).await;
+            self.read_on(clock).await;
         }
     }
 
-    async fn read_on(&mut self, clock: MonotonicClock) {
-        let mut watch = Watch::start(clock, Timeouts::all(DRAIN_TIME));
-        let mut drained = 0;
-        while drained <= DRAIN_BYTES && !self.is_over() {
-            if self.read(&mut watch, |_, bytes| drained += bytes.len()).await.is_err() {
-                return;
+    fn read_on(&mut self, clock: MonotonicClock) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut watch = Watch::start(clock, Timeouts::all(DRAIN_TIME));
+            let mut drained = 0;
+            while drained <= DRAIN_BYTES && !self.is_over() {
+                if self.read(&mut watch, |_, bytes| drained += bytes.len()).await.is_err() {
+                    return;
+                }
             }
-        }
+        })
     }
 
     /// Returns when the last byte of the request left, if the kernel reports it.
@@ -303,14 +306,13 @@ fn is_older(cost: Connection) -> bool {
     !matches!(cost, Connection::New { .. })
 }
 
-/// Opens a new connection. The future is boxed, because few requests need one and its size would be
-/// part of every request's future. Over HTTP/2 the connection is not the `replaced` one.
+/// Opens a new connection. Over HTTP/2 the connection is not the `replaced` one.
 async fn connect(
     pool: &Pool,
     watch: &mut Watch,
     replaced: Option<&Link>,
 ) -> Result<(Link, Connection), ClientError> {
-    let opening = Box::pin(pool.open(replaced));
+    let opening = pool.open(replaced);
     let timed = watch.guard(TimeoutStage::Connect, pool.clock().now(), opening).await;
     timed.map_err(|error| {
         let message = format!("cannot connect to {}", pool.target().base_url());

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use servemark_core::MonotonicClock;
 
+use crate::boxed::BoxFuture;
 use crate::direct::Progress;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
@@ -45,18 +46,20 @@ impl Fetch {
         Self::ask(Method::HEAD, target, route, headers, clock).await
     }
 
-    async fn ask(
+    fn ask<'a>(
         method: Method,
-        target: &Target,
-        route: &str,
-        headers: &HeaderMap,
+        target: &'a Target,
+        route: &'a str,
+        headers: &'a HeaderMap,
         clock: MonotonicClock,
-    ) -> Result<Self, ClientError> {
-        let request = request::build(target, method, route, headers, Bytes::new())?;
-        let mut watch = Watch::start(clock, target.timeouts());
-        let pool = Pool::new(target.clone(), clock);
-        let exchange = Exchange::begin(&pool, request, &mut watch, &mut Unobserved).await?;
-        Ok(Self { exchange, watch })
+    ) -> BoxFuture<'a, Result<Self, ClientError>> {
+        Box::pin(async move {
+            let request = request::build(target, method, route, headers, Bytes::new())?;
+            let mut watch = Watch::start(clock, target.timeouts());
+            let pool = Pool::new(target.clone(), clock);
+            let exchange = Exchange::begin(&pool, request, &mut watch, &mut Unobserved).await?;
+            Ok(Self { exchange, watch })
+        })
     }
 
     /// Returns the status of the answer.

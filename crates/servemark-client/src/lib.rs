@@ -10,6 +10,7 @@
 //! that the server may have processed, and it never shows a credential.
 
 mod answer;
+mod boxed;
 mod coding;
 mod control;
 mod credentials;

@@ -17,6 +17,7 @@ use servemark_core::{
 use servemark_http1::Head;
 use servemark_target::{Http1Stack, HttpVersion};
 
+use crate::boxed::BoxFuture;
 use crate::dial::dial;
 use crate::direct::{Direct, Encoded, Progress};
 use crate::error::ClientError;
@@ -76,14 +77,16 @@ pub(crate) struct Answered {
 
 impl Link {
     /// Opens a connection; also returns what it cost.
-    pub(crate) async fn open(
+    pub(crate) fn open(
         target: &Target,
         clock: MonotonicClock,
-    ) -> Result<(Self, Connection), ClientError> {
-        let dialed = dial(target, clock).await?;
-        let sender = Sender::handshake(dialed.stream, target).await;
-        let sender = sender.map_err(|lost| lost.before_head(target.base_url()))?;
-        Ok((Self { sender, wire: dialed.wire, opened: clock.now(), freed: None }, dialed.cost))
+    ) -> BoxFuture<'_, Result<(Self, Connection), ClientError>> {
+        Box::pin(async move {
+            let dialed = dial(target, clock).await?;
+            let sender = Sender::handshake(dialed.stream, target).await;
+            let sender = sender.map_err(|lost| lost.before_head(target.base_url()))?;
+            Ok((Self { sender, wire: dialed.wire, opened: clock.now(), freed: None }, dialed.cost))
+        })
     }
 
     /// Sends a request at `now` and waits for the head of its answer. If `precise` is set and the
@@ -106,7 +109,7 @@ impl Link {
                 match ahead {
                     None => ask(direct, request, Ok(0), &self.wire).await,
                     Some((sender, due)) => {
-                        let begun = Box::pin(sender.write(due, direct, request, &self.wire)).await;
+                        let begun = sender.write(due, direct, request, &self.wire).await;
                         ask(direct, request, begun, &self.wire).await
                     }
                 }
@@ -114,14 +117,14 @@ impl Link {
             (Sender::Http1(sender, _), WholeRequest::Hyper(request)) => {
                 self.wire.arm();
                 let _report = ReportSendOnDrop { wire: &self.wire, observer };
-                let sent = Box::pin(sender.try_send_request((**request).clone())).await;
+                let sent = ask_http1(sender, request).await;
                 sent.map_or_else(|error| unsent(error, Some(&self.wire)), answered)
             }
             // Streams share the connection, so a write belongs to no single one; the hand-over time
             // counts.
             (Sender::Http2(sender), WholeRequest::Hyper(request)) => {
                 observer.sent(now);
-                let sent = Box::pin(sender.try_send_request((**request).clone())).await;
+                let sent = ask_http2(sender, request).await;
                 sent.map_or_else(|error| unsent(error, None), answered)
             }
             (Sender::Direct(_), WholeRequest::Hyper(_))
@@ -300,6 +303,23 @@ async fn ask(
         Err(lost) if wire.first_write().is_none() => Sending::NeverLeft(lost),
         Err(lost) => Sending::Lost(lost),
     }
+}
+
+/// The answer of hyper to a request.
+type HyperAnswer = Result<Response<Incoming>, TrySendError<HyperRequest>>;
+
+fn ask_http1<'a>(
+    sender: &'a mut http1::SendRequest<Full<Bytes>>,
+    request: &HyperRequest,
+) -> BoxFuture<'a, HyperAnswer> {
+    Box::pin(sender.try_send_request(request.clone()))
+}
+
+fn ask_http2<'a>(
+    sender: &'a mut http2::SendRequest<Full<Bytes>>,
+    request: &HyperRequest,
+) -> BoxFuture<'a, HyperAnswer> {
+    Box::pin(sender.try_send_request(request.clone()))
 }
 
 fn answered(response: Response<Incoming>) -> Sending {

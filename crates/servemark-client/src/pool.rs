@@ -6,7 +6,6 @@
 //! an HTTP/2 connection wait for it together.
 
 use std::io;
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,6 +15,7 @@ use servemark_pacer::{Pacer, SystemPacer};
 use servemark_target::{HttpVersion, Timeouts};
 use tokio::task::JoinSet;
 
+use crate::boxed::BoxFuture;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::link::Link;
 use crate::opening::Turns;
@@ -137,13 +137,13 @@ impl Pool {
 
     /// Opens an unused connection; over HTTP/2 returns one that is not known to be closed and is
     /// not the `replaced` one.
-    pub(crate) async fn open(
-        &self,
-        replaced: Option<&Link>,
-    ) -> Result<(Link, Connection), ClientError> {
+    pub(crate) fn open<'a>(
+        &'a self,
+        replaced: Option<&'a Link>,
+    ) -> BoxFuture<'a, Result<(Link, Connection), ClientError>> {
         match self.target.http_version() {
-            HttpVersion::Http1 => Link::open(&self.target, self.clock).await,
-            HttpVersion::Http2 => self.stream(replaced).await,
+            HttpVersion::Http1 => Link::open(&self.target, self.clock),
+            HttpVersion::Http2 => Box::pin(self.stream(replaced)),
         }
     }
 
@@ -181,10 +181,14 @@ impl Pool {
     }
 
     /// Opens connections ahead of the first request, until `connections` of them wait.
-    pub(crate) async fn preconnect(&self, connections: usize) -> Result<(), ClientError> {
-        if self.target.http_version() == HttpVersion::Http2 {
-            return self.preconnect_shared(connections).await;
+    pub(crate) fn preconnect(&self, connections: usize) -> BoxFuture<'_, Result<(), ClientError>> {
+        match self.target.http_version() {
+            HttpVersion::Http1 => Box::pin(self.preconnect_alone(connections)),
+            HttpVersion::Http2 => Box::pin(self.preconnect_shared(connections)),
         }
+    }
+
+    async fn preconnect_alone(&self, connections: usize) -> Result<(), ClientError> {
         let start = self.clock.now();
         // Tokio's own timer is up to two milliseconds late; the openings are a tenth of one apart.
         let pacer = SystemPacer::new(self.clock).map_err(no_timer)?;
@@ -269,7 +273,7 @@ type Opened = Result<Result<Link, ClientError>, tokio::task::JoinError>;
 async fn open(target: Target, clock: MonotonicClock) -> Result<Link, ClientError> {
     let limit = Timeouts::all(target.timeouts().connect);
     let link = Watch::start(clock, limit)
-        .guard(TimeoutStage::Connect, clock.now(), pin!(Link::open(&target, clock)))
+        .guard(TimeoutStage::Connect, clock.now(), Link::open(&target, clock))
         .await??;
     Ok(link.0)
 }

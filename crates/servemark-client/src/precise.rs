@@ -18,6 +18,7 @@ use std::time::Duration;
 use servemark_core::{Clock, MonotonicClock, Stamp};
 use tokio::sync::oneshot;
 
+use crate::boxed::BoxFuture;
 use crate::direct::{Direct, Encoded};
 use crate::error::{ClientError, ClientErrorKind};
 use crate::stamp_io::Wire;
@@ -66,18 +67,20 @@ impl PreciseSender {
     /// own write.
     ///
     /// If the caller drops the future, the request is not written.
-    pub(crate) async fn write(
-        &self,
+    pub(crate) fn write<'a>(
+        &'a self,
         due: Stamp,
-        direct: &Direct,
-        request: &Encoded,
-        wire: &Arc<Wire>,
-    ) -> io::Result<usize> {
-        let (done, written) = oneshot::channel();
-        let (socket, request, wire) = (direct.socket()?, request.clone(), Arc::clone(wire));
-        // If the thread is gone, the order is dropped and the receiver gets an error.
-        let _ = self.orders.send(Order { due, socket, request, wire, done });
-        written.await.map_err(|_| io::Error::other("the thread of precise sending has ended"))
+        direct: &'a Direct,
+        request: &'a Encoded,
+        wire: &'a Arc<Wire>,
+    ) -> BoxFuture<'a, io::Result<usize>> {
+        Box::pin(async move {
+            let (done, written) = oneshot::channel();
+            let (socket, request, wire) = (direct.socket()?, request.clone(), Arc::clone(wire));
+            // If the thread is gone, the order is dropped and the receiver gets an error.
+            let _ = self.orders.send(Order { due, socket, request, wire, done });
+            written.await.map_err(|_| io::Error::other("the thread of precise sending has ended"))
+        })
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use servemark_target::Timeouts;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use crate::boxed::BoxFuture;
 use crate::control::ServerControl;
 use crate::dial;
 use crate::direct::Encoded;
@@ -86,7 +87,7 @@ impl TextReader {
         };
         // The connection is closed if this future is dropped or the time is over.
         let mut watch = Watch::start(clock, Timeouts::all(self.limit));
-        let exchange = pin!(exchange(&request, target, &self.pool));
+        let exchange = exchange(&request, target, &self.pool);
         let guarded = watch.guard(TimeoutStage::FirstByte, clock.now(), exchange).await;
         let (stream, answer) = guarded.and_then(|exchanged| exchanged)?;
         if answer.keeps_alive
@@ -134,14 +135,16 @@ impl TextReader {
 }
 
 /// Opens a connection, sends the request and receives the answer.
-async fn exchange(
-    request: &Encoded,
-    target: &Target,
-    pool: &TextPool,
-) -> Result<(TcpStream, TextAnswer), ClientError> {
-    let mut stream = Box::pin(dial::connect(target)).await?;
-    let answer = ask(&mut stream, request, pool).await;
-    Ok((stream, answer.map_err(|failure| failure.error(target))?))
+fn exchange<'a>(
+    request: &'a Encoded,
+    target: &'a Target,
+    pool: &'a TextPool,
+) -> BoxFuture<'a, Result<(TcpStream, TextAnswer), ClientError>> {
+    Box::pin(async move {
+        let mut stream = dial::connect(target).await?;
+        let answer = ask(&mut stream, request, pool).await;
+        Ok((stream, answer.map_err(|failure| failure.error(target))?))
+    })
 }
 
 /// Sends a request and receives its answer.

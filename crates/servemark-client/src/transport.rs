@@ -14,6 +14,7 @@ use servemark_core::{
 };
 
 use crate::answer::AnswerReader;
+use crate::boxed::BoxFuture;
 use crate::direct::Progress;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
@@ -94,14 +95,14 @@ impl<B: Backend> HttpTransport<B> {
 }
 
 impl<B: Backend> Transport for HttpTransport<B> {
-    type Prepared = PreparedRequest<B::Decoder>;
+    type Prepared = PreparedRequest;
 
     fn prepare(&self, sample: &Sample) -> Result<Self::Prepared, RequestError> {
         let wire = self.backend.encode(sample)?;
         let target = self.pool.target();
         let bytes = wire.body.len();
         let request = request::build(target, Method::POST, &wire.path, &wire.headers, wire.body)?;
-        let (decoder, framing) = (self.backend.decoder(sample), self.backend.framing());
+        let (decoder, framing) = (self.backend.decoder(sample).boxed(), self.backend.framing());
         let answer = Box::new(AnswerReader::new(decoder, framing, target.budget()));
         Ok(PreparedRequest { request, bytes, route: wire.path, answer })
     }
@@ -119,76 +120,87 @@ impl<B: Backend> Transport for HttpTransport<B> {
         call: Self::Prepared,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
-        let PreparedRequest { request, route, mut answer, .. } = call;
-        let mut watch = Watch::start(self.pool.clock(), self.pool.target().timeouts());
-        let outcome = match Exchange::begin(&self.pool, request, &mut watch, recorder).await {
-            Ok(exchange) => self.read(exchange, route, &mut answer, &mut watch, recorder).await,
-            Err(error) => Err(error.into()),
-        };
-        outcome.map(|()| Finish::default()).map_err(|mut error| {
-            error.message = self.pool.target().redact(&error.message);
-            error
-        })
+        execute(&self.pool, call, recorder).await
     }
 }
 
-impl<B: Backend> HttpTransport<B> {
-    /// Reads an answer whose head was read, and keeps the connection if it can be used again.
-    async fn read(
-        &self,
-        mut exchange: Exchange,
-        route: Cow<'static, str>,
-        answer: &mut AnswerReader<B::Decoder>,
-        watch: &mut Watch,
-        recorder: &mut Recorder,
-    ) -> Result<(), RequestError> {
-        recorder.arrival_clock(exchange.arrival_clock());
-        if let Some(at) = exchange.transmit_time() {
-            recorder.record_transmitted(at);
-        }
-        recorder.headers(exchange.head_at(), exchange.status().as_u16());
-        let outcome = match exchange.status() {
-            StatusCode::OK => {
-                let headers = self.pool.target().headers();
-                receive(&mut exchange, headers, answer, watch, recorder).await
-            }
-            status => {
-                Err(Box::pin(self.refused(status, &route, &mut exchange, watch)).await.into())
-            }
+/// Sends a request and reads its answer.
+fn execute<'a>(
+    pool: &'a Pool,
+    call: PreparedRequest,
+    recorder: &'a mut Recorder,
+) -> BoxFuture<'a, Result<Finish, RequestError>> {
+    Box::pin(async move {
+        let PreparedRequest { request, route, mut answer, .. } = call;
+        let mut watch = Watch::start(pool.clock(), pool.target().timeouts());
+        let outcome = match Exchange::begin(pool, request, &mut watch, recorder).await {
+            Ok(exchange) => read(pool, exchange, route, &mut answer, &mut watch, recorder).await,
+            Err(error) => Err(error.into()),
         };
-        if outcome.is_ok() {
-            // After the dialect's end mark comes the end of the framing.
-            exchange.drain(self.pool.clock()).await;
-        }
-        if let Some(facts) = exchange.facts() {
-            recorder.socket(facts);
-        }
-        if outcome.is_ok() || exchange.status() != StatusCode::OK {
-            exchange.release(&self.pool).await;
-        }
-        outcome
-    }
+        outcome.map(|()| Finish::default()).map_err(|mut error| {
+            error.message = pool.target().redact(&error.message);
+            error
+        })
+    })
+}
 
-    /// Returns the error of a status other than 200, even if the body that explains it cannot be
-    /// read.
-    async fn refused(
-        &self,
-        status: StatusCode,
-        route: &str,
-        exchange: &mut Exchange,
-        watch: &mut Watch,
-    ) -> ClientError {
-        let body = exchange.collect(watch, EXPLANATION).await.unwrap_or_default();
-        status_error(self.pool.target(), status, route, &body)
+/// Reads an answer whose head was read, and keeps the connection if it can be used again.
+async fn read(
+    pool: &Pool,
+    mut exchange: Exchange,
+    route: Cow<'static, str>,
+    answer: &mut AnswerReader,
+    watch: &mut Watch,
+    recorder: &mut Recorder,
+) -> Result<(), RequestError> {
+    recorder.arrival_clock(exchange.arrival_clock());
+    if let Some(at) = exchange.transmit_time() {
+        recorder.record_transmitted(at);
     }
+    recorder.headers(exchange.head_at(), exchange.status().as_u16());
+    let outcome = match exchange.status() {
+        StatusCode::OK => {
+            let headers = pool.target().headers();
+            receive(&mut exchange, headers, answer, watch, recorder).await
+        }
+        status => {
+            let target = pool.target();
+            Err(refused(target, status, &route, &mut exchange, watch).await.into())
+        }
+    };
+    if outcome.is_ok() {
+        // After the dialect's end mark comes the end of the framing.
+        exchange.drain(pool.clock()).await;
+    }
+    if let Some(facts) = exchange.facts() {
+        recorder.socket(facts);
+    }
+    if outcome.is_ok() || exchange.status() != StatusCode::OK {
+        exchange.release(pool).await;
+    }
+    outcome
+}
+
+/// Returns the error of a status other than 200, even if the body that explains it cannot be read.
+fn refused<'a>(
+    target: &'a Target,
+    status: StatusCode,
+    route: &'a str,
+    exchange: &'a mut Exchange,
+    watch: &'a mut Watch,
+) -> BoxFuture<'a, ClientError> {
+    Box::pin(async move {
+        let body = exchange.collect(watch, EXPLANATION).await.unwrap_or_default();
+        status_error(target, status, route, &body)
+    })
 }
 
 /// Reads an answer to its end, or to the dialect's end mark: what follows the mark is not part of
 /// the answer.
-async fn receive<D: Decoder>(
+async fn receive(
     exchange: &mut Exchange,
     request_headers: &HeaderMap,
-    answer: &mut AnswerReader<D>,
+    answer: &mut AnswerReader,
     watch: &mut Watch,
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
@@ -204,9 +216,9 @@ async fn receive<D: Decoder>(
 
 /// Reads until the answer is over. It is a plain function without a future, because it runs once
 /// per read.
-fn poll_receive<D: Decoder>(
+fn poll_receive(
     exchange: &mut Exchange,
-    answer: &mut AnswerReader<D>,
+    answer: &mut AnswerReader,
     watch: &mut Watch,
     recorder: &mut Recorder,
     cx: &mut Context<'_>,
@@ -235,16 +247,16 @@ impl<B> fmt::Debug for HttpTransport<B> {
 }
 
 /// A request that only needs to be sent.
-pub struct PreparedRequest<D> {
+pub struct PreparedRequest {
     request: WholeRequest,
     bytes: usize,
     route: Cow<'static, str>,
     /// The reader of the answer, boxed: a request is moved from function to function, and copying
     /// the reader would cost more than creating it.
-    answer: Box<AnswerReader<D>>,
+    answer: Box<AnswerReader>,
 }
 
-impl<D> fmt::Debug for PreparedRequest<D> {
+impl fmt::Debug for PreparedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PreparedRequest").field("route", &self.route).finish_non_exhaustive()
     }
