@@ -194,7 +194,7 @@ impl SourceReader {
             let lines = self.readings.read(&mut text, at, took_ns);
             lines.ok_or_else(|| NO_METRICS.to_owned())
         });
-        let is_asked_again = self.filter(lines.is_ok(), opener, report);
+        let is_asked_again = self.settle_filter(lines.is_ok(), opener, report);
         match lines {
             Ok(lines) => {
                 self.last_problem = None;
@@ -210,7 +210,7 @@ impl SourceReader {
 
     /// Tries after the first text whether the server leaves out what is not read. Returns whether it
     /// asks again at once: so, or for the whole text if lines were missing.
-    fn filter(&mut self, was_read: bool, opener: &Opener, report: &Report) -> bool {
+    fn settle_filter(&mut self, was_read: bool, opener: &Opener, report: &Report) -> bool {
         let Reader::Exporter(exporter) = &mut self.reader else { return false };
         let (length, is_complete) =
             (self.readings.length(), was_read && self.readings.is_complete());
