@@ -190,15 +190,9 @@ mod tests {
     const TEXT: &str = "# TYPE a gauge\na{q=\"1\"} 3\nother 7\n  b\t4 1700000000\n# EOF\n";
 
     fn cut(text: &str, targets_of: impl Fn(&str) -> &'static [u32]) -> KnownText<u32> {
-        let lines: Vec<Line<'_>> = lines(text).collect();
-        KnownText::of_lines(lines.iter(), targets_of, &mut Vec::new()).with_text(text.to_owned())
-    }
-
-    fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-        entries(text).filter_map(|entry| match entry {
-            Entry::Line(line) => Some(line),
-            Entry::Type(..) => None,
-        })
+        let entries: Vec<Entry<'_>> = entries(text).collect();
+        let lines = entries.iter().filter_map(Entry::line);
+        KnownText::of_lines(lines, targets_of, &mut Vec::new()).with_text(text.to_owned())
     }
 
     fn text_with_three_values() -> KnownText<u32> {
@@ -211,12 +205,10 @@ mod tests {
 
     #[test]
     fn all_values_of_a_first_text_that_are_wanted_are_new() {
-        let (lines, mut changed) = (lines(TEXT).collect::<Vec<_>>(), Vec::new());
-        KnownText::of_lines(
-            lines.iter(),
-            |key| if key == "other" { &[] } else { &[5] },
-            &mut changed,
-        );
+        let (entries, mut changed) = (entries(TEXT).collect::<Vec<_>>(), Vec::new());
+        let lines = entries.iter().filter_map(Entry::line);
+        let targets_of = |key: &str| if key == "other" { &[][..] } else { &[5] };
+        KnownText::of_lines(lines, targets_of, &mut changed);
         assert_eq!(changed, [(0..1, 3.0), (1..2, 4.0)]);
     }
 

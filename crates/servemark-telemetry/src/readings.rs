@@ -82,7 +82,6 @@ struct State {
     kind: SeriesKind,
     reported: Option<HistogramReading>,
     current: HistogramReading,
-    is_touched: bool,
 }
 
 /// Series whose lines were not seen before.
@@ -196,10 +195,9 @@ impl Readings {
     fn set_changed(&mut self) {
         for (slots, value) in self.changed.drain(..) {
             for slot in self.previous.targets(slots) {
-                let state = &mut self.series[slot.series];
-                let was_touched = state.is_touched;
-                state.set(slot.part, value * slot.scale);
-                if state.is_touched && !was_touched {
+                let was_set = self.series[slot.series].set(slot.part, value * slot.scale);
+                // Lines of one series follow each other.
+                if was_set && self.touched.last() != Some(&slot.series) {
                     self.touched.push(slot.series);
                 }
             }
@@ -329,6 +327,7 @@ impl Readings {
     fn sample(&mut self, at: Stamp, took_ns: u64) -> TelemetrySample {
         let mut sample = TelemetrySample::new(self.source, at, took_ns);
         self.touched.sort_unstable();
+        self.touched.dedup();
         for place in self.touched.drain(..) {
             let state = &mut self.series[place];
             let Some(reading) = state.changed() else { continue };
@@ -345,15 +344,15 @@ impl State {
     fn new(id: usize, kind: SeriesKind, buckets: usize) -> Self {
         let counts = if kind == SeriesKind::Histogram { buckets + 1 } else { 0 };
         let current = HistogramReading::new(vec![0.0; counts], 0.0);
-        Self { id, kind, reported: None, current, is_touched: false }
+        Self { id, kind, reported: None, current }
     }
 
-    fn set(&mut self, part: SamplePart, value: f64) {
-        // An exporter writes NaN where it knows no value.
+    /// Sets a part of the current reading. Returns false if it has no value: an exporter writes NaN
+    /// where it knows none.
+    fn set(&mut self, part: SamplePart, value: f64) -> bool {
         if !value.is_finite() {
-            return;
+            return false;
         }
-        self.is_touched = true;
         match part {
             SamplePart::Value | SamplePart::Sum => self.current.sum = value,
             SamplePart::Bucket(place) => self.current.counts[place] = value,
@@ -363,11 +362,11 @@ impl State {
                 }
             }
         }
+        true
     }
 
     /// Returns the current reading if it differs from the one that was reported last.
     fn changed(&mut self) -> Option<HistogramReading> {
-        self.is_touched = false;
         if self.reported.as_ref() == Some(&self.current) {
             return None;
         }
@@ -398,7 +397,7 @@ fn own_kind(kind: &str) -> Option<SeriesKind> {
 /// Maximum number of series of a source. Labels can have any number of values.
 const MOST_SERIES: usize = 512;
 
-/// Least length in bytes of a text of which it is tried to read a part alone.
+/// Shortest text in bytes for which it is worth asking for a part alone.
 const LEAST_FILTERED: usize = 16 << 10;
 
 #[cfg(test)]

@@ -176,14 +176,9 @@ impl SampledSource {
 
 /// Returns the first instant after `now`; instants that have passed are missed.
 fn instant_after(now: Stamp, started: Stamp, interval: Duration) -> Stamp {
-    let passed = nanos(now.since(started)) / nanos(interval);
+    let passed = now.since(started).as_nanos() / interval.as_nanos();
     let number = u32::try_from(passed + 1).unwrap_or(u32::MAX);
     started + interval.saturating_mul(number)
-}
-
-/// Returns a duration in nanoseconds. None has the 584 years that are more than a `u64`.
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Longest time that systems can wait at once is some days; waking up in vain costs nothing.

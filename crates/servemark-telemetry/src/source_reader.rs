@@ -67,17 +67,18 @@ struct Exporter {
     filter: Filter,
 }
 
-/// Whether a server is asked only for the lines that are read. Python's library for Prometheus, which
-/// vLLM has, then spends half the time on an answer; others send the whole text, or nothing.
+/// Whether requests have a query that names the metrics that are read, so that the server leaves out
+/// the others. vLLM's server then spends half the time on an answer; others send the whole text, or
+/// nothing.
 #[derive(Debug)]
 enum Filter {
-    /// It is not known for what to ask.
+    /// No text was read yet that tells which metrics to name.
     Unknown,
-    /// It is asked so for the first time. `length` is that of the whole text.
+    /// The first answer to the query is awaited. `length` is that of the whole text.
     Tried { query: String, length: usize },
-    /// The server leaves out other lines alone.
+    /// The server obeys the query.
     On { query: String },
-    /// The whole text is read.
+    /// Requests have no query.
     Off,
 }
 
@@ -208,29 +209,27 @@ impl SourceReader {
         }
     }
 
-    /// Tries after the first text whether the server leaves out what is not read. Returns whether it
-    /// asks again at once: so, or for the whole text if lines were missing.
+    /// Tries the query after the first text, and drops it if its answer is not as wanted. Returns
+    /// whether the server is asked again at once: with the query, or without it if lines were missing.
     fn settle_filter(&mut self, was_read: bool, opener: &Opener, report: &Report) -> bool {
         let Reader::Exporter(exporter) = &mut self.reader else { return false };
-        let (length, is_complete) =
-            (self.readings.length(), was_read && self.readings.is_complete());
-        let (filter, asks_again) = match mem::replace(&mut exporter.filter, Filter::Off) {
-            Filter::Unknown if was_read => match self.readings.query() {
+        let readings = &self.readings;
+        let (filter, asks_again) = match &mut exporter.filter {
+            Filter::Unknown if was_read => match readings.query() {
                 Some(query) if exporter.connection.is_some() => {
-                    (Filter::Tried { query, length }, true)
+                    (Filter::Tried { query, length: readings.length() }, true)
                 }
                 _ => (Filter::Off, false),
             },
-            Filter::Tried { query, length: whole } if is_complete && length < whole => {
-                (Filter::On { query }, false)
-            }
-            Filter::Tried { .. } => (Filter::Off, !is_complete),
+            Filter::Tried { query, length } => match was_read && readings.is_complete() {
+                true if readings.length() < *length => {
+                    (Filter::On { query: mem::take(query) }, false)
+                }
+                is_complete => (Filter::Off, !is_complete),
+            },
             // A server that was restarted may have become another one.
             Filter::On { .. } if !was_read => (Filter::Unknown, false),
-            other => {
-                exporter.filter = other;
-                return false;
-            }
+            Filter::Unknown | Filter::On { .. } | Filter::Off => return false,
         };
         exporter.filter = filter;
         exporter.set_query();
