@@ -34,7 +34,7 @@ pub enum PlanError {
         what: &'static str,
     },
     /// The plan has a setting of requests that the program's own dialect or transport does not read.
-    #[error("the program writes its requests itself and does not read {what}; leave it out")]
+    #[error("a dialect or transport of the program's own does not read {what}; leave it out")]
     OwnDialect {
         /// Key that is not read.
         what: &'static str,

@@ -329,8 +329,8 @@ impl BenchPlan {
             (control.telemetry.is_some(), "`control.telemetry`"),
             (control.profile.is_some(), "`control.profile`"),
         ];
-        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
-            Some((_, what)) => Err(PlanError::Provided { what }),
+        match requested(refused) {
+            Some(what) => Err(PlanError::Provided { what }),
             None => Ok(()),
         }
     }
@@ -344,8 +344,8 @@ impl BenchPlan {
             (common.ignore_eos != usual.ignore_eos, "`wire.ignore_eos`"),
             (common.extra_body != usual.extra_body, "`wire.extra_body`"),
         ];
-        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
-            Some((_, what)) => Err(PlanError::OwnDialect { what }),
+        match requested(refused) {
+            Some(what) => Err(PlanError::OwnDialect { what }),
             None => Ok(()),
         }
     }
@@ -366,8 +366,8 @@ impl BenchPlan {
             (control.server_times, "`control.server_times`"),
             (control.cache_audit.is_some(), "`control.cache_audit`"),
         ];
-        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
-            Some((_, what)) => Err(PlanError::Deferred { what }),
+        match requested(refused) {
+            Some(what) => Err(PlanError::Deferred { what }),
             None => Ok(()),
         }
     }
@@ -394,8 +394,8 @@ impl BenchPlan {
             (self.control.cache_audit.is_some(), "`control.cache_audit`"),
             (self.control.telemetry.is_some(), "`control.telemetry`"),
         ];
-        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
-            Some((_, what)) => Err(PlanError::Engine { what }),
+        match requested(refused) {
+            Some(what) => Err(PlanError::Engine { what }),
             None => Ok(()),
         }
     }
@@ -424,4 +424,9 @@ impl BenchPlan {
         };
         if form == expected { Ok(()) } else { Err(PlanError::ImagePrompt { backend, expected }) }
     }
+}
+
+/// Returns the name of the first thing that is requested.
+fn requested<const N: usize>(refused: [(bool, &'static str); N]) -> Option<&'static str> {
+    refused.into_iter().find_map(|(is_requested, what)| is_requested.then_some(what))
 }
