@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use servemark_client::Text;
 use servemark_core::{
@@ -40,8 +41,12 @@ pub struct Readings {
     /// By the keys of lines, the parts of readings that their values are.
     slots: HashMap<String, Vec<Slot>>,
     series: Vec<State>,
-    /// Positions of the series that the current text has values of.
+    /// Positions of the gauges and counters that the current text has values of.
     touched: Vec<usize>,
+    /// Positions of the histograms of which texts had values since they were reported.
+    touched_histograms: Vec<usize>,
+    /// When histograms were last reported; `None` if the next sample has them in any case.
+    histograms_at: Option<Stamp>,
     /// The text that was read last; empty if it had no metrics.
     previous: KnownText<Slot>,
     /// Positions of slots in `previous`, and the values of the current text that are new.
@@ -82,6 +87,8 @@ struct State {
     kind: SeriesKind,
     reported: Option<HistogramReading>,
     current: HistogramReading,
+    /// Whether it is among the touched ones.
+    is_touched: bool,
 }
 
 /// Series whose lines were not seen before.
@@ -107,6 +114,8 @@ impl Readings {
             slots: HashMap::new(),
             series: Vec::new(),
             touched: Vec::new(),
+            touched_histograms: Vec::new(),
+            histograms_at: None,
             previous: KnownText::default(),
             changed: Vec::new(),
         }
@@ -115,6 +124,10 @@ impl Readings {
     /// Reads a text that arrived at `at`, `took_ns` nanoseconds after it was asked for, and takes
     /// it for the memory of the text before. Returns the new series and one sample with the readings
     /// that changed; `None` if the text has no metrics.
+    ///
+    /// Histograms are larger than all other readings together, and their quantiles are those of a
+    /// second or more. So a sample has them only if the last ones are a second old, if a series is new,
+    /// or if they were [asked for](Self::want_histograms).
     pub fn read(&mut self, text: &mut Text, at: Stamp, took_ns: u64) -> Option<Vec<TelemetryLine>> {
         if text.as_bytes().is_empty() {
             return None;
@@ -130,6 +143,11 @@ impl Readings {
         };
         lines.push(TelemetryLine::Sample(self.sample(at, took_ns)));
         Some(lines)
+    }
+
+    /// Makes the next sample have all histograms that have changed.
+    pub fn want_histograms(&mut self) {
+        self.histograms_at = None;
     }
 
     /// Returns the query that asks for the lines of an engine alone, in the words of Prometheus's
@@ -188,6 +206,9 @@ impl Readings {
         drop(entries);
         self.previous = known.with_text(text);
         self.set_changed();
+        if !series.is_empty() {
+            self.want_histograms();
+        }
         Some(series)
     }
 
@@ -195,10 +216,14 @@ impl Readings {
     fn set_changed(&mut self) {
         for (slots, value) in self.changed.drain(..) {
             for slot in self.previous.targets(slots) {
-                let was_set = self.series[slot.series].set(slot.part, value * slot.scale);
-                // Lines of one series follow each other.
-                if was_set && self.touched.last() != Some(&slot.series) {
-                    self.touched.push(slot.series);
+                let state = &mut self.series[slot.series];
+                if !state.set(slot.part, value * slot.scale) || state.is_touched {
+                    continue;
+                }
+                state.is_touched = true;
+                match state.kind {
+                    SeriesKind::Histogram => self.touched_histograms.push(slot.series),
+                    _ => self.touched.push(slot.series),
                 }
             }
         }
@@ -326,15 +351,15 @@ impl Readings {
     /// Returns the readings that changed, by the positions of their series.
     fn sample(&mut self, at: Stamp, took_ns: u64) -> TelemetrySample {
         let mut sample = TelemetrySample::new(self.source, at, took_ns);
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        for place in self.touched.drain(..) {
-            let state = &mut self.series[place];
-            let Some(reading) = state.changed() else { continue };
-            match state.kind {
-                SeriesKind::Histogram => sample.histograms.push((state.id, reading)),
-                _ => sample.values.push((state.id, reading.sum)),
-            }
+        sample.values.reserve_exact(self.touched.len());
+        report_changed(&mut self.touched, &mut self.series, |id, reading| {
+            sample.values.push((id, reading.sum));
+        });
+        if self.histograms_at.is_none_or(|last| at.since(last) >= HISTOGRAM_INTERVAL) {
+            self.histograms_at = Some(at);
+            report_changed(&mut self.touched_histograms, &mut self.series, |id, reading| {
+                sample.histograms.push((id, reading));
+            });
         }
         sample
     }
@@ -344,7 +369,7 @@ impl State {
     fn new(id: usize, kind: SeriesKind, buckets: usize) -> Self {
         let counts = if kind == SeriesKind::Histogram { buckets + 1 } else { 0 };
         let current = HistogramReading::new(vec![0.0; counts], 0.0);
-        Self { id, kind, reported: None, current }
+        Self { id, kind, reported: None, current, is_touched: false }
     }
 
     /// Sets a part of the current reading. Returns false if it has no value: an exporter writes NaN
@@ -378,6 +403,22 @@ impl State {
     }
 }
 
+/// Takes the series that were touched, and reports those that changed, by the positions of all.
+fn report_changed(
+    touched: &mut Vec<usize>,
+    series: &mut [State],
+    mut report: impl FnMut(usize, HistogramReading),
+) {
+    touched.sort_unstable();
+    for place in touched.drain(..) {
+        let state = &mut series[place];
+        state.is_touched = false;
+        if let Some(reading) = state.changed() {
+            report(state.id, reading);
+        }
+    }
+}
+
 fn is_about(term: &Term, labels: &Labels<'_>) -> bool {
     term.only.is_none_or(|(label, value)| labels.get(label).is_some_and(|given| given == value))
 }
@@ -396,6 +437,9 @@ fn own_kind(kind: &str) -> Option<SeriesKind> {
 
 /// Maximum number of series of a source. Labels can have any number of values.
 const MOST_SERIES: usize = 512;
+
+/// Shortest time between two samples with histograms, unless they are asked for.
+const HISTOGRAM_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Shortest text in bytes for which it is worth asking for a part alone.
 const LEAST_FILTERED: usize = 16 << 10;

@@ -121,6 +121,9 @@ impl SourceReader {
     /// Begins a reading. That of devices is done at once.
     pub(crate) fn ask(&mut self, occasion: ReadingOccasion, opener: &Opener, report: &Report) {
         self.asked = report.clock.now();
+        if occasion == ReadingOccasion::Ordered {
+            self.readings.want_histograms();
+        }
         match &mut self.reader {
             Reader::Devices(devices) => {
                 let answer = devices.read(occasion).map(Text::from);
@@ -250,6 +253,8 @@ impl SourceReader {
             (report.lines)(TelemetryLine::Sample(gap));
             self.last_problem = Some(problem);
         }
+        // The server may have been restarted.
+        self.readings.want_histograms();
     }
 }
 
