@@ -109,14 +109,24 @@ impl TextReader {
 
     /// Adds a query to the requests of a connection that this reader opened, or removes it. Requests
     /// over a new connection have none.
+    ///
+    /// A path with the query ends with a slash: at `/metrics` itself vLLM's server ignores a query, at
+    /// `/metrics/` the Python library `prometheus_client` answers.
     pub fn set_query(
         &self,
         connection: &mut TextConnection,
         query: Option<&str>,
     ) -> Result<(), ClientError> {
-        let sign = if self.route.contains('?') { '&' } else { '?' };
-        let query = query.map(|query| format!("{sign}{query}")).unwrap_or_default();
-        if let Some(request) = self.encode(&format!("{}{query}", self.route))? {
+        let route = match query {
+            None => self.route.clone(),
+            Some(query) => {
+                let (path, own) = self.route.split_once('?').unwrap_or((&self.route, ""));
+                let (path, sign) =
+                    (path.trim_end_matches('/'), if own.is_empty() { "" } else { "&" });
+                format!("{path}/?{own}{sign}{query}")
+            }
+        };
+        if let Some(request) = self.encode(&route)? {
             connection.set_request(request);
         }
         Ok(())

@@ -551,6 +551,32 @@ mod tests {
     }
 
     #[test]
+    fn histograms_are_reported_once_a_second_or_when_they_are_wanted() {
+        let mut readings = readings();
+        let mut counts = |seconds: f64, count: u32| {
+            let text = format!(
+                "vllm:request_queue_time_seconds_bucket{{le=\"+Inf\"}} {count}\n\
+                 vllm:num_requests_running {count}\n"
+            );
+            let at = Stamp::ZERO + Duration::from_secs_f64(seconds);
+            let lines = readings.read(&mut text.as_str().into(), at, 0).unwrap();
+            let Some(TelemetryLine::Sample(sample)) = lines.last() else { panic!("no sample") };
+            assert_eq!(sample.values[0].1, f64::from(count), "other readings are always reported");
+            if count == 4 {
+                readings.want_histograms();
+            }
+            sample.histograms.first().map(|(_, reading)| reading.total())
+        };
+        assert_eq!(counts(0.0, 1), Some(1.0));
+        assert_eq!(counts(0.1, 2), None);
+        assert_eq!(counts(0.9, 3), None);
+        assert_eq!(counts(1.0, 4), Some(4.0));
+        assert_eq!(counts(1.1, 5), Some(5.0), "it was wanted");
+        assert_eq!(counts(2.0, 6), None);
+        assert_eq!(counts(2.1, 7), Some(7.0));
+    }
+
+    #[test]
     fn units_become_ours_and_labels_select() {
         let mut readings = readings();
         let (names, sample) = read(

@@ -106,16 +106,26 @@ pub struct HistogramSummary {
 
 impl HistogramSummary {
     /// Sums up the histograms of a run's servers, from the last reading before the first due time
-    /// to the last reading of all. Histograms of one name and the same bounds are added up.
+    /// to the last reading of all. Histograms of one name and the same bounds are added up. One that
+    /// appears during the run, in a source that was read before, counts from zero.
     pub fn of(log: &RunLog) -> Vec<Self> {
         let axis = Axis::of(log);
         let telemetry = log.telemetry();
         let mut spans: Vec<Option<(HistogramReading, HistogramReading)>> =
             vec![None; telemetry.series.len()];
+        let was_read_before = |source: usize| {
+            let mut before = telemetry.samples.iter().take_while(|it| axis.seconds(it.at) <= 0.0);
+            before.any(|it| it.source == source && it.error.is_none())
+        };
         replay(telemetry, |event| {
             let Replayed::Reading { id, at, histogram: Some(reading), .. } = event else { return };
+            let is_before = axis.seconds(at) <= 0.0;
             match &mut spans[id] {
-                Some((_, last)) if axis.seconds(at) > 0.0 => last.clone_from(reading),
+                Some((_, last)) if !is_before => last.clone_from(reading),
+                none @ None if !is_before && was_read_before(telemetry.series[id].source) => {
+                    let zero = HistogramReading::new(vec![0.0; reading.counts.len()], 0.0);
+                    *none = Some((zero, reading.clone()));
+                }
                 span => *span = Some((reading.clone(), reading.clone())),
             }
         });

@@ -100,20 +100,21 @@ fn counters_become_rates_and_count_from_zero_after_a_restart() {
     assert_eq!((gap.from_s, gap.to_s, gap.reason.as_str()), (3.5, Some(4.0), "refused"));
 }
 
+/// A sample with a reading of the first series, a histogram.
+fn counts(seconds: f64, counts: [f64; 3], sum: f64) -> TelemetrySample {
+    let mut sample = TelemetrySample::new(0, at(seconds), 0);
+    sample.histograms = vec![(0, HistogramReading::new(counts.to_vec(), sum))];
+    sample
+}
+
 #[test]
 fn histograms_become_quantiles_of_what_was_added() {
-    let reading = |counts: [f64; 3], sum| vec![(0, HistogramReading::new(counts.to_vec(), sum))];
-    let sample = |seconds, readings| {
-        let mut sample = TelemetrySample::new(0, at(seconds), 0);
-        sample.histograms = readings;
-        sample
-    };
     let telemetry = telemetry(
         &[("ttft", SeriesKind::Histogram, "s")],
         vec![
-            sample(9.0, reading([50.0, 50.0, 50.0], 2.5)),
-            sample(11.0, reading([50.0, 150.0, 150.0], 17.5)),
-            sample(14.0, reading([50.0, 150.0, 152.0], 19.5)),
+            counts(9.0, [50.0, 50.0, 50.0], 2.5),
+            counts(11.0, [50.0, 150.0, 150.0], 17.5),
+            counts(14.0, [50.0, 150.0, 152.0], 19.5),
         ],
     );
     let log = log(telemetry);
@@ -128,6 +129,18 @@ fn histograms_become_quantiles_of_what_was_added() {
         (whole.p50 - 0.151).abs() < 1e-9 && (whole.mean - 17.0 / 102.0).abs() < 1e-9,
         "{whole:?}"
     );
+}
+
+/// SGLang shows a histogram from its first value on.
+#[test]
+fn a_histogram_that_appears_during_the_run_counts_from_zero() {
+    let heads = [("ttft", SeriesKind::Histogram, "s")];
+    let later = [counts(11.0, [0.0, 8.0, 8.0], 1.2), counts(14.0, [0.0, 10.0, 10.0], 1.5)];
+    let count = |samples| HistogramSummary::of(&log(telemetry(&heads, samples)))[0].count;
+    assert_eq!(count([&[values(9.0, &[])], &later[..]].concat()), 10.0);
+    assert_eq!(count(later.to_vec()), 2.0, "the source was first read during the run");
+    let gap = TelemetrySample::gap(0, at(9.0), "refused");
+    assert_eq!(count([&[gap], &later[..]].concat()), 2.0, "it could not be read before");
 }
 
 #[test]

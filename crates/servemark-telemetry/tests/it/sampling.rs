@@ -106,6 +106,38 @@ fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
     assert_eq!(values, [0.0, 1.0, 2.0, 3.0, 4.0], "the first, the three and the last");
 }
 
+/// Starts an exporter of a histogram that counts the requests, and that fails once.
+fn queue_times(failing: usize) -> Exporter {
+    Exporter::start(move |number| {
+        if number == failing {
+            return ExporterAnswer::Status(503);
+        }
+        let name = "vllm:request_queue_time_seconds_bucket";
+        ExporterAnswer::Text(format!("{name}{{le=\"+Inf\"}} {number}\n"))
+    })
+}
+
+#[test]
+fn histograms_are_read_at_both_ends_on_order_and_after_a_gap() {
+    let exporter = queue_times(3);
+    let mut sampling =
+        Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
+    for _ in 0..4 {
+        sampling.ask_now();
+    }
+    let (telemetry, _) = sampling.finish();
+    let counts: Vec<f64> =
+        telemetry.samples.iter().flat_map(|it| Some(it.histograms.first()?.1.total())).collect();
+    assert_eq!(counts, [0.0, 1.0, 2.0, 4.0, 5.0]);
+
+    let exporter = queue_times(2);
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| telemetry.samples.len() > 4);
+    let has_histograms =
+        sampling.telemetry.samples.iter().map(|sample| !sample.histograms.is_empty());
+    assert_eq!(has_histograms.collect::<Vec<_>>(), [true, false, false, true, false]);
+}
+
 #[test]
 fn a_source_that_fails_leaves_a_gap_and_is_told_of_once() {
     let exporter = Exporter::start(|number| match number {
@@ -264,7 +296,8 @@ fn filtered(
     assert!(problems.is_empty(), "{problems:?}");
     assert_eq!(names(&telemetry), ["e2e", "running"], "{:?}", telemetry.series);
     let heads = exporter.heads();
-    let (plain, asking) = ("GET /metrics?a=b HTTP/1.1\r\n", "GET /metrics?a=b&name%5B%5D=vllm:e2e");
+    let (plain, asking) =
+        ("GET /metrics?a=b HTTP/1.1\r\n", "GET /metrics/?a=b&name%5B%5D=vllm:e2e");
     assert!(heads.iter().all(|head| head.starts_with(plain) || head.starts_with(asking)));
     let running = telemetry.samples.iter().filter_map(|it| Some(it.values.first()?.1)).collect();
     (telemetry, running, heads.iter().map(|head| head.starts_with(asking)).collect())
@@ -313,6 +346,7 @@ fn a_server_that_fails_is_asked_for_the_whole_text_first() {
     assert_eq!(gaps(&telemetry).len(), 1, "{:?}", gaps(&telemetry));
     let asked: Vec<bool> = exporter.heads().iter().map(|head| head.contains("name%5B")).collect();
     assert_eq!(asked[..7], [false, true, true, true, false, true, true]);
+    assert!(exporter.heads()[1].starts_with("GET /metrics/?name%5B%5D=vllm:"));
 }
 
 /// Reads one GPU that cannot be read the second time.
