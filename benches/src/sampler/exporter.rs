@@ -40,7 +40,7 @@ fn serve(mut socket: TcpStream, texts: &[Vec<String>]) -> io::Result<()> {
         let head_text = String::from_utf8_lossy(&head);
         let target = head_text.split_whitespace().nth(1).unwrap_or_default();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let number: usize = path.trim_start_matches('/').parse().unwrap_or_default();
+        let number: usize = path.trim_matches('/').parse().unwrap_or_default();
         let place = number % texts.len();
         if query != last_query {
             query.clone_into(&mut last_query);

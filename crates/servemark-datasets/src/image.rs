@@ -3,10 +3,6 @@
 //! An image is kept as its recipe and rendered when its request is prepared, so a run never holds
 //! the images of all requests in memory.
 
-#[cfg_attr(not(feature = "image"), path = "image/absent.rs")]
-mod codec;
-mod jpeg;
-mod mp4;
 mod noise;
 mod picture;
 mod resolution;
@@ -14,6 +10,7 @@ mod showing;
 mod statistics;
 mod stored;
 
+use std::fmt;
 use std::num::NonZero;
 
 use base64::Engine;
@@ -22,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{
     DatasetError, DrawContext, ErrorKind, ImageSize, Medium, RequestError, Tokenizer, parallel,
 };
+use servemark_pictures::{Pixels, Size};
 use servemark_rng::{Leap, NumpyRandom};
 
 pub(crate) use self::noise::Noise;
@@ -199,28 +197,31 @@ fn data_uri(media_type: &str, file: &[u8]) -> String {
     uri
 }
 
-/// Pixel data of an image, row by row.
-#[cfg_attr(not(feature = "image"), expect(dead_code, reason = "no image is rendered without it"))]
-pub(crate) enum Pixels {
-    /// Red, green and blue bytes.
-    Rgb(Vec<u8>),
-    /// Red, green, blue and alpha bytes.
-    Rgba(Vec<u8>),
-    /// Indices into a colour palette.
-    Indexed {
-        /// Palette index of each pixel.
-        places: Vec<u8>,
-        /// Palette colours.
-        palette: Vec<[u8; 3]>,
-    },
-}
-
 /// Encodes an image as a PNG data URI.
 pub(crate) fn png_uri(pixels: &Pixels, size: ImageSize) -> Result<String, RequestError> {
-    let file = codec::png_of(pixels, size).map_err(|why| unrendered(&why))?;
+    let file = servemark_pictures::png(pixels, sides(size)).map_err(|why| unrendered(&why))?;
     Ok(data_uri("image/png", &file))
 }
 
-fn unrendered(reason: &str) -> RequestError {
+/// Encodes RGB pixels as a file; JPEG with a quality.
+fn encode(
+    pixels: Vec<u8>,
+    size: ImageSize,
+    format: ImageFormat,
+    quality: u8,
+) -> Result<String, RequestError> {
+    let file = match format {
+        ImageFormat::Jpeg => servemark_pictures::jpeg(&pixels, sides(size), quality),
+        ImageFormat::Png => servemark_pictures::png(&Pixels::Rgb(pixels), sides(size)),
+    };
+    let file = file.map_err(|why| unrendered(&why))?;
+    Ok(data_uri(&format!("image/{}", format.as_str()), &file))
+}
+
+fn sides(ImageSize { width, height }: ImageSize) -> Size {
+    Size { width, height }
+}
+
+fn unrendered(reason: &dyn fmt::Display) -> RequestError {
     RequestError::new(ErrorKind::Encode, format!("an image cannot be rendered: {reason}"))
 }

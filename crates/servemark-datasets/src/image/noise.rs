@@ -3,9 +3,10 @@
 use std::fmt;
 
 use servemark_core::{ImageSize, Media, RequestError};
+use servemark_pictures::{PictureError, jpeg, mp4};
 use servemark_rng::Pcg64;
 
-use super::{ImageFormat, codec, data_uri, jpeg, mp4, picture, unrendered};
+use super::{ImageFormat, data_uri, encode, picture, sides, unrendered};
 
 /// An image or video of noise, stored as the state of the generator that draws it.
 pub(crate) struct Noise {
@@ -35,30 +36,25 @@ impl Noise {
         self.random.clone().integers_u8(count as usize)
     }
 
-    fn picture(&self) -> Result<String, String> {
-        let file = match self.format {
-            ImageFormat::Jpeg => jpeg::encode(&self.samples(), self.size, QUALITY),
-            ImageFormat::Png => codec::png(&self.samples(), self.size),
-        };
-        Ok(data_uri(&format!("image/{}", self.format.as_str()), &file?))
-    }
-
-    fn video(&self) -> Result<String, String> {
+    fn video(&self) -> Result<Vec<u8>, PictureError> {
         let mut samples = self.samples();
         for pixel in samples.chunks_exact_mut(3) {
             pixel.reverse();
         }
         let frames = samples.chunks_exact(picture::samples(self.size) as usize);
-        let frames = frames.map(|frame| jpeg::encode(frame, self.size, QUALITY));
+        let frames = frames.map(|frame| jpeg(frame, sides(self.size), QUALITY));
         let frames = frames.collect::<Result<Vec<_>, _>>()?;
-        Ok(data_uri("video/mp4", &mp4::of_frames(&frames, self.size, FRAMES_A_SECOND)?))
+        mp4(&frames, sides(self.size), FRAMES_A_SECOND)
     }
 }
 
 impl Media for Noise {
     fn uri(&self) -> Result<String, RequestError> {
-        let uri = if self.frames == 1 { self.picture() } else { self.video() };
-        uri.map_err(|why| unrendered(&why))
+        if self.frames == 1 {
+            return encode(self.samples(), self.size, self.format, QUALITY);
+        }
+        let file = self.video().map_err(|why| unrendered(&why))?;
+        Ok(data_uri("video/mp4", &file))
     }
 }
 

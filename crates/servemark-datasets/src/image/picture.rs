@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{ImageSize, Media, RequestError};
 use servemark_rng::{Leap, NumpyRandom};
 
-use super::{codec, data_uri, unrendered};
+use super::encode;
 use crate::SpecError;
 
 /// Content of a generated image. Exhaustive: SGLang generates nothing else.
@@ -86,9 +86,7 @@ impl Picture {
 
 impl Media for Picture {
     fn uri(&self) -> Result<String, RequestError> {
-        let file = codec::encode(&self.pixels(), self.size, self.format);
-        let kind = format!("image/{}", self.format.as_str());
-        file.map(|file| data_uri(&kind, &file)).map_err(|why| unrendered(&why))
+        encode(self.pixels(), self.size, self.format, QUALITY)
     }
 }
 
@@ -140,6 +138,9 @@ impl FromStr for ImageFormat {
         found.ok_or_else(|| SpecError::ImageFormat(text.to_owned()))
     }
 }
+
+/// Quality of SGLang's JPEG files.
+const QUALITY: u8 = 85;
 
 /// Returns the number of floats that an image's noise takes: one per pixel and colour channel.
 pub(super) fn samples(size: ImageSize) -> u64 {

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use servemark_core::{ImageSize, Media, RequestError};
+use servemark_pictures::{Size, as_png, on_white};
 
 use super::noise::QUALITY;
-use super::{ImageFormat, codec, data_uri, jpeg, unrendered};
+use super::{ImageFormat, data_uri, encode, unrendered};
 
 /// An image file that is sent as PNG.
 pub(crate) struct Stored {
@@ -18,8 +19,8 @@ pub(crate) struct Stored {
 impl Stored {
     /// Checks that the file can be decoded and sent.
     pub(crate) fn new(file: Vec<u8>) -> Result<Self, String> {
-        let (_, size) = codec::as_png(&file)?;
-        Ok(Self { file, size })
+        let (_, Size { width, height }) = as_png(&file).map_err(|why| why.to_string())?;
+        Ok(Self { file, size: ImageSize { width, height } })
     }
 
     pub(crate) fn size(&self) -> ImageSize {
@@ -29,7 +30,7 @@ impl Stored {
 
 impl Media for Stored {
     fn uri(&self) -> Result<String, RequestError> {
-        let (file, _) = codec::as_png(&self.file).map_err(|why| unrendered(&why))?;
+        let (file, _) = as_png(&self.file).map_err(|why| unrendered(&why))?;
         Ok(data_uri("image/png", &file))
     }
 }
@@ -49,24 +50,13 @@ enum PictureOrigin {
 impl Redrawn {
     /// Checks that the file can be decoded; it is sent as JPEG.
     pub(crate) fn jpeg(file: Vec<u8>) -> Result<Self, String> {
-        codec::on_white(&file)?;
+        on_white(&file).map_err(|why| why.to_string())?;
         Ok(Self { file: PictureOrigin::Bytes(file), format: ImageFormat::Jpeg })
     }
 
     /// Creates an image that is read from `path` when it is sent, as PNG.
     pub(crate) fn png_of(path: PathBuf) -> Self {
         Self { file: PictureOrigin::Path(path), format: ImageFormat::Png }
-    }
-
-    fn redraw(&self) -> Result<Vec<u8>, String> {
-        let (pixels, size) = match &self.file {
-            PictureOrigin::Bytes(file) => codec::on_white(file)?,
-            PictureOrigin::Path(path) => codec::on_white(&read(path)?)?,
-        };
-        match self.format {
-            ImageFormat::Jpeg => jpeg::encode(&pixels, size, QUALITY),
-            ImageFormat::Png => codec::png(&pixels, size),
-        }
     }
 }
 
@@ -76,8 +66,12 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 impl Media for Redrawn {
     fn uri(&self) -> Result<String, RequestError> {
-        let file = self.redraw().map_err(|why| unrendered(&why))?;
-        Ok(data_uri(&format!("image/{}", self.format.as_str()), &file))
+        let decoded = match &self.file {
+            PictureOrigin::Bytes(file) => on_white(file),
+            PictureOrigin::Path(path) => on_white(&read(path).map_err(|why| unrendered(&why))?),
+        };
+        let (pixels, Size { width, height }) = decoded.map_err(|why| unrendered(&why))?;
+        encode(pixels, ImageSize { width, height }, self.format, QUALITY)
     }
 }
 

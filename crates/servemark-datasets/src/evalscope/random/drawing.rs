@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{ImageSize, Media, RequestError};
+use servemark_pictures::Pixels;
 use servemark_rng::PythonRandom;
 
 use super::raster::{Bounds, Run, ellipse, line, rectangle};
-use crate::image::{Pixels, png_uri};
+use crate::image::png_uri;
 
 /// Colour mode of a generated image (`--image-format`), by Pillow's names. Pillow's other modes
 /// cannot be both filled with a colour and written as PNG.

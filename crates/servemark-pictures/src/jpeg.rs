@@ -5,18 +5,18 @@ mod bits;
 mod blocks;
 mod tables;
 
-use servemark_core::ImageSize;
-
 use self::bits::{Bits, Book};
 use self::blocks::{Block, Planes};
 use self::tables::{BRIGHTNESS, COLOUR, Codes, Tables, ZIGZAG};
+use crate::{PictureError, Size};
 
-/// Encodes RGB pixels as a JPEG file, at a quality from 1 to 100.
-pub(super) fn encode(pixels: &[u8], size: ImageSize, quality: u8) -> Result<Vec<u8>, String> {
+/// Encodes RGB pixels as a JPEG file, at a quality from 1 to 100: with 4:2:0 chroma subsampling and the
+/// standard's Huffman tables, byte for byte as Pillow does.
+pub fn encode(pixels: &[u8], size: Size, quality: u8) -> Result<Vec<u8>, PictureError> {
     let side = |side: u32| match u16::try_from(side) {
-        Ok(0) => Err("it has no pixels".to_owned()),
+        Ok(0) => Err(PictureError::new("it has no pixels")),
         Ok(side) => Ok(side),
-        Err(_) => Err(format!("a side of {side} pixels is too long")),
+        Err(_) => Err(PictureError::new(format!("a side of {side} pixels is too long"))),
     };
     let sides = [side(size.height)?, side(size.width)?];
     let coders = [Coder::new(&BRIGHTNESS, quality), Coder::new(&COLOUR, quality)];

@@ -1,13 +1,13 @@
 //! Conversion of pixels to DCT coefficients of 8 by 8 blocks.
 
-use servemark_core::ImageSize;
+use crate::Size;
 
 /// Samples or coefficients of a block, row by row.
 pub(super) type Block = [i32; 64];
 
 /// An image's luma plane and its chroma planes, which have half the width and height.
 pub(super) struct Planes {
-    size: ImageSize,
+    size: Size,
     /// Luma, then blue and red chroma.
     planes: [Plane; 3],
 }
@@ -20,7 +20,7 @@ struct Plane {
 
 impl Planes {
     /// Converts RGB pixels to planes.
-    pub(super) fn of(pixels: &[u8], size: ImageSize) -> Self {
+    pub(super) fn of(pixels: &[u8], size: Size) -> Self {
         let (width, height) = (size.width as usize, size.height as usize);
         let part = |share: fn([i32; 3]) -> i32| {
             let pixels = pixels.chunks_exact(3);
@@ -33,7 +33,7 @@ impl Planes {
     }
 
     /// Returns the size of the image.
-    pub(super) fn size(&self) -> ImageSize {
+    pub(super) fn size(&self) -> Size {
         self.size
     }
 

@@ -4,19 +4,18 @@
 //! JPEG file, and the container declares it so. ffmpeg reads this format, and so do `OpenCV` and
 //! every server that reads videos with either.
 
-use servemark_core::ImageSize;
+use crate::{PictureError, Size};
 
 /// Returns a video file of `frames`, JPEG files of the given size, at `a_second` frames per second.
-pub(super) fn of_frames(
-    frames: &[Vec<u8>],
-    size: ImageSize,
-    a_second: u32,
-) -> Result<Vec<u8>, String> {
-    let side =
-        |side: u32| u16::try_from(side).map_err(|_| format!("a side of {side} pixels is too long"));
+pub fn of_frames(frames: &[Vec<u8>], size: Size, a_second: u32) -> Result<Vec<u8>, PictureError> {
+    let side = |side: u32| {
+        u16::try_from(side)
+            .map_err(|_| PictureError::new(format!("a side of {side} pixels is too long")))
+    };
     let (width, height) = (side(size.width)?, side(size.height)?);
     let length: usize = frames.iter().map(Vec::len).sum();
-    u32::try_from(length + HEADS).map_err(|_| "the video is longer than 4 GB".to_owned())?;
+    u32::try_from(length + HEADS)
+        .map_err(|_| PictureError::new("the video is longer than 4 GB"))?;
     let kinds = [b"isom".as_slice(), &512_u32.to_be_bytes(), b"isomiso2mp41"].concat();
     let mut file = boxed(*b"ftyp", &kinds);
     let start = file.len() + 8;

@@ -7,44 +7,23 @@ use image::{
     DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageReader, Rgba,
 };
 use png::EncodingError;
-use servemark_core::ImageSize;
 
-use crate::image::{ImageFormat, Pixels, jpeg};
+use crate::{PictureError, Pixels, Size};
 
-/// Encodes RGB pixels as an image file.
-///
-/// JPEG files equal those of Pillow at quality 85, which SGLang's client uses: 4:2:0 chroma
-/// subsampling and the standard's Huffman tables.
-pub(super) fn encode(
-    pixels: &[u8],
-    size: ImageSize,
-    format: ImageFormat,
-) -> Result<Vec<u8>, String> {
-    match format {
-        ImageFormat::Jpeg => jpeg::encode(pixels, size, QUALITY),
-        ImageFormat::Png => png(pixels, size),
-    }
-}
-
-/// Encodes RGB pixels as PNG.
-pub(super) fn png(pixels: &[u8], size: ImageSize) -> Result<Vec<u8>, String> {
-    png_in(pixels, size, ExtendedColorType::Rgb8)
-}
-
-/// Encodes pixels of any kind as PNG.
-pub(super) fn png_of(pixels: &Pixels, size: ImageSize) -> Result<Vec<u8>, String> {
+/// Encodes pixels as a PNG file.
+pub fn png(pixels: &Pixels, size: Size) -> Result<Vec<u8>, PictureError> {
     match pixels {
-        Pixels::Rgb(pixels) => png(pixels, size),
+        Pixels::Rgb(pixels) => png_in(pixels, size, ExtendedColorType::Rgb8),
         Pixels::Rgba(pixels) => png_in(pixels, size, ExtendedColorType::Rgba8),
         Pixels::Indexed { places, palette } => {
-            indexed(places, palette, size).map_err(|error| error.to_string())
+            indexed(places, palette, size).map_err(PictureError::new)
         }
     }
 }
 
 /// Encodes palette indices as PNG with the `png` crate, because the `image` crate writes no
 /// palettes.
-fn indexed(places: &[u8], palette: &[[u8; 3]], size: ImageSize) -> Result<Vec<u8>, EncodingError> {
+fn indexed(places: &[u8], palette: &[[u8; 3]], size: Size) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, size.width, size.height);
     encoder.set_color(png::ColorType::Indexed);
@@ -53,19 +32,19 @@ fn indexed(places: &[u8], palette: &[[u8; 3]], size: ImageSize) -> Result<Vec<u8
     Ok(file)
 }
 
-fn png_in(pixels: &[u8], size: ImageSize, colours: ExtendedColorType) -> Result<Vec<u8>, String> {
+fn png_in(pixels: &[u8], size: Size, colours: ExtendedColorType) -> Result<Vec<u8>, PictureError> {
     let mut file = Vec::new();
     PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::Adaptive)
         .write_image(pixels, size.width, size.height, colours)
-        .map_err(|error| error.to_string())?;
+        .map_err(PictureError::new)?;
     Ok(file)
 }
 
 /// Returns an image file as it is sent, and its size. A PNG file is kept unless it is in true
 /// colour with alpha; every other file is converted to PNG.
-pub(super) fn as_png(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
-    let (picture, kind) = decode(file).map_err(|error| error.to_string())?;
-    let size = ImageSize { width: picture.width(), height: picture.height() };
+pub fn as_png(file: &[u8]) -> Result<(Vec<u8>, Size), PictureError> {
+    let (picture, kind) = decode(file).map_err(PictureError::new)?;
+    let size = Size { width: picture.width(), height: picture.height() };
     let opaque = match kind {
         Kind::OpaquePng => return Ok((file.to_vec(), size)),
         Kind::TransparentColours => picture.into_rgb8().into(),
@@ -75,9 +54,9 @@ pub(super) fn as_png(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
 }
 
 /// Decodes an image file to RGB, with its orientation applied and transparency blended with white.
-pub(super) fn on_white(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
-    let picture = upright(file).map_err(|error| error.to_string())?;
-    let size = ImageSize { width: picture.width(), height: picture.height() };
+pub fn on_white(file: &[u8]) -> Result<(Vec<u8>, Size), PictureError> {
+    let picture = upright(file).map_err(PictureError::new)?;
+    let size = Size { width: picture.width(), height: picture.height() };
     if !picture.color().has_alpha() {
         return Ok((picture.into_rgb8().into_raw(), size));
     }
@@ -139,21 +118,20 @@ fn check(decoder: &impl ImageDecoder) -> Result<(), ImageError> {
 
 const MOST_PIXEL_BYTES: u64 = 256 << 20;
 
-const QUALITY: u8 = 85;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_picture_of_billions_of_pixels_is_refused_before_it_is_unpacked() {
-        let mut file = png(&[0; 3], ImageSize { width: 1, height: 1 }).unwrap();
+        let size = Size { width: 1, height: 1 };
+        let mut file = png(&Pixels::Rgb(vec![0; 3]), size).unwrap();
         // Overwrite width and height in the header chunk, and then its checksum.
         file[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
         let checksum = crc32fast::hash(&file[12..29]);
         file[29..33].copy_from_slice(&checksum.to_be_bytes());
         for refused in [on_white(&file).map(drop), as_png(&file).map(drop)] {
-            let error = refused.unwrap_err();
+            let error = refused.unwrap_err().to_string();
             assert!(error.contains("an image of 60000 x 60000 pixels takes more"), "{error}");
         }
     }
