@@ -148,7 +148,7 @@ impl PartSummary {
     ) -> Option<Self> {
         let mut values: Vec<f64> = all.iter().filter_map(|anatomy| anatomy.part_ms(name)).collect();
         let mean_ms = statistics::mean(&values)?;
-        values.sort_unstable_by(f64::total_cmp);
+        servemark_statistics::sort(&mut values);
         let percentile = |percent| statistics::percentile(&values, percent).unwrap_or_default();
         let total = |anatomy: &RequestAnatomy| Some(anatomy.total_ms);
         let ttft = |anatomy: &RequestAnatomy| anatomy.ttft_ms;
@@ -171,7 +171,7 @@ impl PartSummary {
 impl Residual {
     fn of(all: &[RequestAnatomy]) -> Self {
         let mut residuals: Vec<f64> = all.iter().map(RequestAnatomy::residual_ms).collect();
-        residuals.sort_unstable_by(f64::total_cmp);
+        servemark_statistics::sort(&mut residuals);
         let [p50, p99, p999] = [50.0, 99.0, 99.9]
             .map(|percent| statistics::percentile(&residuals, percent).unwrap_or_default());
         Self { p50, p99, p999 }
@@ -209,7 +209,7 @@ fn share<'a>(
 fn round_trip_ms(log: &RunLog) -> Option<f64> {
     let shortest = |record: &RequestRecord| Some(f64::from(record.socket?.min_rtt_us?) / 1e3);
     let mut shortest: Vec<f64> = log.measured().filter_map(shortest).collect();
-    shortest.sort_unstable_by(f64::total_cmp);
+    servemark_statistics::sort(&mut shortest);
     statistics::percentile(&shortest, 50.0)
 }
 

@@ -37,7 +37,7 @@ impl Distribution {
     ) -> Self {
         let mut sample: Vec<f64> = sample.into_iter().collect();
         let mean = statistics::mean(&sample);
-        sample.sort_unstable_by(f64::total_cmp);
+        servemark_statistics::sort(&mut sample);
         let read = |&percent: &f64| {
             let value = rule.read(sample.len(), percent, &mut |rank| sample[rank])?;
             Some((percent, value))

@@ -96,7 +96,7 @@ impl Estimates {
         let estimated = |estimate: Estimate| Estimated::of(estimate.scaled(1e3), confidence);
         let mut percents = policy.percentiles.clone();
         percents.push(50.0);
-        percents.sort_unstable_by(f64::total_cmp);
+        servemark_statistics::sort(&mut percents);
         percents.dedup();
         percents.retain(|percent| *percent > 0.0 && *percent < 100.0);
         let shares: Vec<f64> = percents.iter().map(|percent| percent / 100.0).collect();

@@ -40,6 +40,6 @@ fn overhead_s(score: &RequestScore<'_>) -> Option<f64> {
     let mut gaps = score.itl_s.iter();
     let first = gaps.next()?;
     let mut others: Vec<f64> = gaps.collect();
-    others.sort_unstable_by(f64::total_cmp);
+    servemark_statistics::sort(&mut others);
     Some((first - statistics::median(&others)?).max(0.0))
 }

@@ -122,7 +122,7 @@ impl MlperfLimit {
             seconds.map(|seconds| seconds * 1e3)
         };
         let mut latencies: Vec<f64> = scores.iter().filter_map(latency_ms).collect();
-        latencies.sort_unstable_by(f64::total_cmp);
+        servemark_statistics::sort(&mut latencies);
         let queries = latencies.len();
         let over = latencies.iter().filter(|latency| **latency > limit_ms).count();
         let rank = statistics::whole(queries as f64 * share);

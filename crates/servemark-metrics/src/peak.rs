@@ -95,7 +95,7 @@ impl<'s, S, F: Fn(&'s S) -> I, I: Iterator<Item = f64>> Streams<'s, S, F, I> {
             batch.extend(iter::from_fn(|| stream.next_if(|&time| time <= end)));
         }
         self.open.retain_mut(|stream| stream.peek().is_some());
-        batch.sort_unstable_by(f64::total_cmp);
+        servemark_statistics::sort(batch);
         true
     }
 

@@ -29,7 +29,7 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
 
 /// Returns the median of a sample in any order; absent for an empty one.
 pub(crate) fn median_of(mut sample: Vec<f64>) -> Option<f64> {
-    sample.sort_unstable_by(f64::total_cmp);
+    servemark_statistics::sort(&mut sample);
     median(&sample)
 }
 

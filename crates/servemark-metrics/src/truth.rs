@@ -108,7 +108,7 @@ fn gaps(times: &[u64]) -> Vec<u64> {
 
 fn sorted_ms(nanos: impl Iterator<Item = u64>) -> Vec<f64> {
     let mut sorted: Vec<f64> = nanos.map(|nanos| nanos as f64 / 1e6).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
+    servemark_statistics::sort(&mut sorted);
     sorted
 }
 

@@ -44,8 +44,8 @@ pub(crate) fn pooled(one: UnmetWaits, other: UnmetWaits) -> UnmetWaits {
 fn peak_in_flight(scores: &[RequestScore<'_>]) -> usize {
     let mut starts: Vec<f64> = scores.iter().map(|score| score.start_s).collect();
     let mut ends: Vec<f64> = scores.iter().map(RequestScore::end_s).collect();
-    starts.sort_unstable_by(f64::total_cmp);
-    ends.sort_unstable_by(f64::total_cmp);
+    servemark_statistics::sort(&mut starts);
+    servemark_statistics::sort(&mut ends);
     let mut ended = 0;
     let in_flight = starts.iter().enumerate().map(|(begun, start)| {
         while ends[ended] < *start {

@@ -343,7 +343,7 @@ impl Bursts {
     fn of(mean: f64, residuals: &[f64]) -> Self {
         let (median, distance) = median_and_distance(residuals);
         let mut sorted = residuals.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
+        crate::sort(&mut sorted);
         let highest_tenth = sorted.get(sorted.len() * 9 / 10).copied().unwrap_or(f64::INFINITY);
         let far = [5.0, 8.0, 16.0].map(|distances| median + distances * distance);
         let all = [far[1], far[2], highest_tenth].map(|limit| Self::above(limit, residuals).size);

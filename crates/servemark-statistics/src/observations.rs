@@ -105,14 +105,14 @@ impl Observations {
     /// Estimates a percentile by its share (0.99 for p99).
     pub fn percentile(&self, share: f64, confidence: f64) -> Estimate {
         let mut sorted = self.values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
+        crate::sort(&mut sorted);
         self.percentile_of_sorted(&sorted, share, confidence)
     }
 
     /// Estimates several percentiles and sorts the values only once.
     pub fn percentiles(&self, shares: &[f64], confidence: f64) -> Vec<Estimate> {
         let mut sorted = self.values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
+        crate::sort(&mut sorted);
         let each = shares.iter();
         each.map(|share| self.percentile_of_sorted(&sorted, *share, confidence)).collect()
     }
@@ -120,7 +120,7 @@ impl Observations {
     /// Sorts the values for repeated estimates of percentiles.
     pub fn sorted(self) -> SortedObservations {
         let mut sorted = self.values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
+        crate::sort(&mut sorted);
         SortedObservations { sample: self, sorted }
     }
 

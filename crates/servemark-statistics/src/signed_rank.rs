@@ -50,7 +50,7 @@ fn means_of_two(differences: &[f64]) -> Vec<f64> {
     for (place, one) in differences.iter().enumerate() {
         means.extend(differences[place..].iter().map(|other| f64::midpoint(*one, *other)));
     }
-    means.sort_unstable_by(f64::total_cmp);
+    crate::sort(&mut means);
     means
 }
 

@@ -36,7 +36,7 @@ impl Window {
     /// behind which others were sent.
     pub(super) fn of(log: &RunLog, scores: &[RequestScore<'_>]) -> Option<Self> {
         let mut starts: Vec<f64> = scores.iter().map(|score| score.start_s).collect();
-        starts.sort_unstable_by(f64::total_cmp);
+        servemark_statistics::sort(&mut starts);
         let first = *starts.first()?;
         let last = scores.iter().map(RequestScore::end_s).fold(first, f64::max);
         let requests = starts.len().saturating_sub(sent_last(&log.header().facts)).max(1);
