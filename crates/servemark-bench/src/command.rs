@@ -7,6 +7,7 @@ use servemark_runner::Stop;
 use tokio::process::{Child, Command};
 
 use crate::process::runtime;
+use crate::runtime::block_on;
 use crate::{ChildStdout, ProcessError, RunContext, StopCause, stopped_by};
 
 /// Runs a command to its end; its first word is the program.
@@ -30,7 +31,7 @@ pub fn run_command(
             .spawn()?;
         wait_for_exit(child, context).await
     };
-    runtime()?.block_on(work).map_err(failed)
+    block_on(&runtime()?, work).map_err(failed)
 }
 
 async fn wait_for_exit(mut child: Child, context: &RunContext) -> io::Result<ExitStatus> {

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::group::ProcessGroup;
 use crate::observer::RunEvent;
+use crate::runtime::{block_on, of_a_thread};
 use crate::{ExecuteError, ExitCode, RunContext};
 
 #[cfg_attr(not(unix), path = "process/no_group.rs")]
@@ -119,7 +120,7 @@ impl ServerProcess {
             }
         };
         let waiting = context.unless_stopped(async { Ok(waiting.await) });
-        let after = match runtime()?.block_on(waiting) {
+        let after = match block_on(&runtime()?, waiting) {
             Ok(ready) => ready?,
             Err(ExecuteError::Interrupted) => return Err(ProcessError::Interrupted),
             Err(_) => unreachable!("waiting alone cannot fail"),
@@ -142,13 +143,13 @@ impl ServerProcess {
 /// Returns whether the server at `url` answers `route` with 200 now.
 pub fn is_ready(url: &BaseUrl, route: &str) -> Result<bool, ProcessError> {
     let control = control(url, MonotonicClock::start())?;
-    Ok(runtime()?.block_on(control.wait_ready(route, Duration::ZERO)).is_ok())
+    Ok(block_on(&runtime()?, control.wait_ready(route, Duration::ZERO)).is_ok())
 }
 
 /// Sends a POST request to each of `routes` at `url`.
 pub fn post_to_server(url: &BaseUrl, routes: &[&str]) -> Result<(), ProcessError> {
     let control = control(url, MonotonicClock::start())?;
-    runtime()?.block_on(async {
+    block_on(&runtime()?, async {
         for route in routes {
             control.flush_cache(route).await?;
         }
@@ -161,8 +162,7 @@ fn control(url: &BaseUrl, clock: MonotonicClock) -> Result<ServerControl, Client
 }
 
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, ProcessError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(ProcessError::Machine)
+    of_a_thread().map_err(ProcessError::Machine)
 }
 
 const LOOK: Duration = Duration::from_millis(200);

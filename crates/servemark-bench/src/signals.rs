@@ -11,7 +11,7 @@ pub use servemark_signals::StopCause;
 use tokio::time::{Instant, sleep_until};
 
 use crate::observer::Activity;
-use crate::runtime::on_this_thread;
+use crate::runtime::{block_on, of_a_thread, on_this_thread};
 use crate::{ExecuteError, RunContext, RunEvent};
 
 /// Lets signals stop the run. The first signal stops sending and waits for requests in flight,
@@ -26,10 +26,7 @@ use crate::{ExecuteError, RunContext, RunEvent};
 /// Signals are received on a separate thread from the moment at which this function returns; none
 /// is lost between two signals.
 pub fn stop_on_signals(context: RunContext) -> Result<(), ExecuteError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(ExecuteError::Machine)?;
+    let runtime = of_a_thread().map_err(ExecuteError::Machine)?;
     let signals = {
         let _entered = runtime.enter();
         Signals::listen().map_err(ExecuteError::Machine)?
@@ -37,7 +34,7 @@ pub fn stop_on_signals(context: RunContext) -> Result<(), ExecuteError> {
     let listener = Listener { context, signals, received: 0 };
     std::thread::Builder::new()
         .name("signals".to_owned())
-        .spawn(move || runtime.block_on(listener.run()))
+        .spawn(move || block_on(&runtime, listener.run()))
         .map(drop)
         .map_err(ExecuteError::Machine)
 }

@@ -27,7 +27,8 @@ use crate::run::discover::{self, Names, TokenizerSource};
 use crate::run::draw::{self, Load};
 use crate::run::drawing::drawing;
 use crate::run::server::Server;
-use crate::{ExecuteError, Run, RunContext, runtime};
+use crate::runtime::{self, block_on};
+use crate::{ExecuteError, Run, RunContext};
 
 /// Sends batches to one server, one after the other. All are drawn from one random state, as in
 /// SGLang's client.
@@ -67,12 +68,12 @@ impl BatchRunner {
         let clock = RunClock::start();
         let server = Server::reach(plan, context, clock.clock)?;
         let meeting = context.unless_stopped(meet(plan, context, &server, clock.clock));
-        let (facts, names, found) = runtime.block_on(meeting)?;
+        let (facts, names, found) = block_on(&runtime, meeting)?;
         let dataset = plan.workload.dataset.clone();
         let loading = move |_: &RunContext| -> Result<Arc<dyn Tokenizer>, ExecuteError> {
             Ok(discover::tokenizer(&found, &dataset)?.into())
         };
-        let tokenizer = runtime.block_on(drawing(context, loading))?;
+        let tokenizer = block_on(&runtime, drawing(context, loading))?;
         let random = RandomState::seeded(plan.workload.seed.into());
         let context = context.clone();
         let kept = Vec::new();
@@ -93,9 +94,9 @@ impl BatchRunner {
             self.flush(&case.flush).await?;
             gathering.await
         };
-        let files = self.runtime.block_on(self.context.unless_stopped(before))?;
+        let files = block_on(&self.runtime, self.context.unless_stopped(before))?;
         let load = self.draw(files.plan)?;
-        self.runtime.block_on(self.send(case, load))
+        block_on(&self.runtime, self.send(case, load))
     }
 
     /// Draws a batch and keeps the advanced random state for the next one. Shared prefixes are drawn
@@ -116,7 +117,7 @@ impl BatchRunner {
             };
             Ok((load, random))
         };
-        let (load, random) = self.runtime.block_on(drawing(&self.context, work))?;
+        let (load, random) = block_on(&self.runtime, drawing(&self.context, work))?;
         self.random = random;
         if is_new {
             self.kept.push((dataset, load.sessions.to_vec()));

@@ -10,9 +10,9 @@ use servemark_core::{MonotonicClock, Sample};
 use servemark_pacer::SystemPacer;
 use servemark_runner::{LoadSpec, Observer, Runner, Stop, StopHandle, StopSignal};
 use servemark_schedule::{ArrivalSpec, Rate};
-use tokio::runtime;
 
 use super::server::WireTransport;
+use crate::runtime::{block_on, of_a_thread};
 
 /// A running prober. It has its own thread and connection, so that it does not delay the load.
 #[derive(Debug)]
@@ -34,11 +34,11 @@ pub(crate) struct Probe {
 impl Probes {
     /// Starts sending probes. Each probe is sent one gap after the answer to the one before.
     pub(crate) fn start(probe: Probe, clock: MonotonicClock) -> io::Result<Self> {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = of_a_thread()?;
         let stop = StopHandle::new();
         let signal = stop.signal();
         let (answered, first) = channel();
-        let send = move || runtime.block_on(probe.send(clock, signal, answered));
+        let send = move || block_on(&runtime, probe.send(clock, signal, answered));
         let thread = Builder::new().name("probes".to_owned()).spawn(send)?;
         Ok(Self { stop, first, thread })
     }

@@ -8,6 +8,8 @@ use servemark_core::{Clock, MonotonicClock};
 use servemark_metrics::statistics::percentile;
 use servemark_pacer::{Pacer, SystemPacer};
 
+use crate::runtime::{block_on, of_a_thread};
+
 /// Distribution of a lateness in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lateness {
@@ -29,8 +31,7 @@ impl Lateness {
 
 /// Waits for a number of instants and measures the lateness of each wait.
 pub(super) fn lateness() -> io::Result<Lateness> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    block_on(&of_a_thread()?, async {
         let pacer = SystemPacer::new(MonotonicClock::start())?;
         let mut late = Vec::with_capacity(WAITS);
         let mut due = pacer.now();
