@@ -144,8 +144,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts to read the sources. Every line goes to `lines`, and the first failure of each source
-    /// to `problems`.
+    /// Starts to read the sources. Every line goes to `lines`, at most a second later, and the first
+    /// failure of each source to `problems`.
     pub fn start(
         spec: SamplerSpec,
         clock: MonotonicClock,
@@ -158,9 +158,9 @@ impl Sampler {
         let sources = spec.sources.len() as u64;
         let interval = spec.interval.max(SHORTEST_INTERVAL);
         let opener = Opener::start(post.clone()).map_err(SamplerError::Start)?;
-        let report = Report { clock, lines, problems };
+        let mut report = Report::new(clock, lines, problems);
         let sampling = move || {
-            let sources = SourceReader::all(spec.sources, &report);
+            let sources = SourceReader::all(spec.sources, &mut report);
             Sampling::new(poll, messages, opener, report, sources, carried_out).run(interval)
         };
         let thread = Builder::new().name("telemetry".to_owned()).spawn(sampling);

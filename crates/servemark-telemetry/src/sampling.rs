@@ -70,13 +70,17 @@ impl Sampling {
             }
             self.follow_orders();
             if self.is_stopping && self.sources.iter().all(|it| it.has_ended) {
+                self.report.pass_on();
                 return Ok(());
+            }
+            if self.report.due().is_some_and(|due| now >= due) {
+                self.report.pass_on();
             }
             self.wait(&mut events, next)?;
             for event in &events {
                 // Messages have a token without a source.
                 if let Some(it) = self.sources.get_mut(event.token().0) {
-                    it.source.receive(&self.opener, &self.report);
+                    it.source.receive(&self.opener, &mut self.report);
                 }
             }
             self.take_messages();
@@ -84,10 +88,11 @@ impl Sampling {
         }
     }
 
-    /// Waits for an answer or a message, but at most until `next` or until a reading is given up.
+    /// Waits for an answer or a message, but at most until `next`, until a reading is given up or until
+    /// lines are due.
     fn wait(&mut self, events: &mut Events, next: Stamp) -> io::Result<()> {
         let limits = self.sources.iter().filter_map(|it| it.source.limit());
-        let due = limits.fold(next, Stamp::min);
+        let due = limits.chain(self.report.due()).fold(next, Stamp::min);
         let left = due.since(self.report.clock.now()).min(LONGEST_WAIT);
         match self.poll.poll(events, Some(left)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
@@ -100,7 +105,7 @@ impl Sampling {
         for it in self.sources.iter_mut().filter(|it| !it.has_ended && it.source.is_idle()) {
             let occasion =
                 if it.was_asked { ReadingOccasion::Periodic } else { ReadingOccasion::Ordered };
-            it.ask(occasion, self.orders, &self.opener, &self.report);
+            it.ask(occasion, self.orders, &self.opener, &mut self.report);
         }
     }
 
@@ -116,7 +121,7 @@ impl Sampling {
                         answer,
                         self.poll.registry(),
                         &self.opener,
-                        &self.report,
+                        &mut self.report,
                     );
                 }
             }
@@ -127,7 +132,7 @@ impl Sampling {
         let now = self.report.clock.now();
         for it in &mut self.sources {
             if it.source.limit().is_some_and(|limit| now >= limit) {
-                it.source.give_up(&self.opener, &self.report);
+                it.source.give_up(&self.opener, &mut self.report);
             }
         }
     }
@@ -135,10 +140,11 @@ impl Sampling {
     fn follow_orders(&mut self) {
         let before: u64 = self.sources.iter().map(|it| it.done).sum();
         for it in &mut self.sources {
-            it.follow(self.orders, self.is_stopping, &self.opener, &self.report);
+            it.follow(self.orders, self.is_stopping, &self.opener, &mut self.report);
         }
         let after: u64 = self.sources.iter().map(|it| it.done).sum();
         if after > before {
+            self.report.pass_on();
             self.done.send_replace(after);
         }
     }
@@ -149,7 +155,13 @@ impl SampledSource {
         Self { source, was_asked: false, asked_for: 0, done: 0, is_last: false, has_ended: false }
     }
 
-    fn ask(&mut self, occasion: ReadingOccasion, orders: u64, opener: &Opener, report: &Report) {
+    fn ask(
+        &mut self,
+        occasion: ReadingOccasion,
+        orders: u64,
+        opener: &Opener,
+        report: &mut Report,
+    ) {
         self.was_asked = true;
         self.asked_for = orders;
         self.source.ask(occasion, opener, report);
@@ -157,7 +169,7 @@ impl SampledSource {
 
     /// Carries out the orders: each of them is a reading that begins after it. The last reading of
     /// a source that fails is neither begun nor waited for.
-    fn follow(&mut self, orders: u64, is_stopping: bool, opener: &Opener, report: &Report) {
+    fn follow(&mut self, orders: u64, is_stopping: bool, opener: &Opener, report: &mut Report) {
         loop {
             let is_idle = self.source.is_idle();
             if is_idle {

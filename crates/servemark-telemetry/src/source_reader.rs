@@ -20,10 +20,34 @@ use crate::sampler::{
 };
 
 /// Where readings and failures go.
+///
+/// Lines are held back and passed on together, once a second: what receives each of them has to be
+/// woken up, and fetches its code and data into the processor's caches again.
 pub(crate) struct Report {
     pub(crate) clock: MonotonicClock,
-    pub(crate) lines: LineSink,
-    pub(crate) problems: ProblemSink,
+    lines: LineSink,
+    problems: ProblemSink,
+    held: Vec<TelemetryLine>,
+    /// When lines were last passed on.
+    passed_on: Stamp,
+}
+
+impl Report {
+    pub(crate) fn new(clock: MonotonicClock, lines: LineSink, problems: ProblemSink) -> Self {
+        let passed_on = clock.now();
+        Self { clock, lines, problems, held: Vec::new(), passed_on }
+    }
+
+    /// Passes all lines on.
+    pub(crate) fn pass_on(&mut self) {
+        self.passed_on = self.clock.now();
+        self.held.drain(..).for_each(|line| (self.lines)(line));
+    }
+
+    /// Returns when lines are to be passed on, if there are any.
+    pub(crate) fn due(&self) -> Option<Stamp> {
+        (!self.held.is_empty()).then(|| self.passed_on + LONGEST_HELD)
+    }
 }
 
 /// One source, and its reading if one is under way.
@@ -84,12 +108,12 @@ enum Filter {
 
 impl SourceReader {
     /// Creates the sources, and reports each of them.
-    pub(crate) fn all(sources: Vec<SamplerSource>, report: &Report) -> Vec<Self> {
+    pub(crate) fn all(sources: Vec<SamplerSource>, report: &mut Report) -> Vec<Self> {
         let (count, pool) = (Arc::default(), TextPool::new());
         let mut all = Vec::with_capacity(sources.len());
         for (index, source) in sources.into_iter().enumerate() {
             let name = source.name().to_owned();
-            (report.lines)(TelemetryLine::Source(TelemetrySource::new(index, name.clone())));
+            report.held.push(TelemetryLine::Source(TelemetrySource::new(index, name.clone())));
             all.push(Self {
                 index,
                 name,
@@ -119,7 +143,7 @@ impl SourceReader {
     }
 
     /// Begins a reading. That of devices is done at once.
-    pub(crate) fn ask(&mut self, occasion: ReadingOccasion, opener: &Opener, report: &Report) {
+    pub(crate) fn ask(&mut self, occasion: ReadingOccasion, opener: &Opener, report: &mut Report) {
         self.asked = report.clock.now();
         if occasion == ReadingOccasion::Ordered {
             self.readings.want_histograms();
@@ -134,7 +158,7 @@ impl SourceReader {
     }
 
     /// Receives what has arrived on the connection, after an event of it.
-    pub(crate) fn receive(&mut self, opener: &Opener, report: &Report) {
+    pub(crate) fn receive(&mut self, opener: &Opener, report: &mut Report) {
         let Reader::Exporter(exporter) = &mut self.reader else { return };
         let Some(connection) = &mut exporter.connection else { return };
         if self.progress != Progress::Receiving {
@@ -161,7 +185,7 @@ impl SourceReader {
         answer: Result<Text, ClientError>,
         registry: &Registry,
         opener: &Opener,
-        report: &Report,
+        report: &mut Report,
     ) {
         let Reader::Exporter(exporter) = &mut self.reader else { return };
         exporter.connection = reader.take_connection().and_then(|mut connection| {
@@ -178,7 +202,7 @@ impl SourceReader {
     }
 
     /// Gives a reading up that has lasted too long.
-    pub(crate) fn give_up(&mut self, opener: &Opener, report: &Report) {
+    pub(crate) fn give_up(&mut self, opener: &Opener, report: &mut Report) {
         let is_opening = self.progress == Progress::Opening;
         if let Reader::Exporter(exporter) = &mut self.reader {
             exporter.connection = None;
@@ -190,7 +214,7 @@ impl SourceReader {
         }
     }
 
-    fn end(&mut self, answer: Result<Text, String>, opener: &Opener, report: &Report) {
+    fn end(&mut self, answer: Result<Text, String>, opener: &Opener, report: &mut Report) {
         self.progress = Progress::Idle;
         let at = report.clock.now();
         let took_ns = at.since(self.asked).as_nanos() as u64;
@@ -202,9 +226,7 @@ impl SourceReader {
         match lines {
             Ok(lines) => {
                 self.last_problem = None;
-                for line in lines {
-                    (report.lines)(line);
-                }
+                report.held.extend(lines);
             }
             // The next answer decides.
             Err(_) if is_asked_again => {}
@@ -214,7 +236,7 @@ impl SourceReader {
 
     /// Tries the query after the first text, and drops it if its answer is not as wanted. Returns
     /// whether the server is asked again at once: with the query, or without it if lines were missing.
-    fn settle_filter(&mut self, was_read: bool, opener: &Opener, report: &Report) -> bool {
+    fn settle_filter(&mut self, was_read: bool, opener: &Opener, report: &mut Report) -> bool {
         let Reader::Exporter(exporter) = &mut self.reader else { return false };
         let readings = &self.readings;
         let (filter, asks_again) = match &mut exporter.filter {
@@ -244,13 +266,13 @@ impl SourceReader {
     }
 
     /// Reports a gap when it begins, and when its reason changes.
-    fn miss(&mut self, at: Stamp, problem: String, report: &Report) {
+    fn miss(&mut self, at: Stamp, problem: String, report: &mut Report) {
         if !mem::replace(&mut self.has_reported, true) {
             (report.problems)(&self.name, &problem);
         }
         if self.last_problem.as_ref() != Some(&problem) {
             let gap = TelemetrySample::gap(self.index, at, problem.as_str());
-            (report.lines)(TelemetryLine::Sample(gap));
+            report.held.push(TelemetryLine::Sample(gap));
             self.last_problem = Some(problem);
         }
         // The server may have been restarted.
@@ -313,6 +335,9 @@ impl Exporter {
 }
 
 const NO_METRICS: &str = "the answer has no line of a metric";
+
+/// Longest time for which lines are held back.
+const LONGEST_HELD: Duration = Duration::from_secs(1);
 
 /// Longest time that a reading may take, the last one at the end of a run included.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);
