@@ -50,6 +50,13 @@ impl Report {
     }
 }
 
+/// No line is lost, however the thread ends.
+impl Drop for Report {
+    fn drop(&mut self) {
+        self.pass_on();
+    }
+}
+
 /// One source, and its reading if one is under way.
 pub(crate) struct SourceReader {
     index: usize,
