@@ -97,6 +97,9 @@ class RunTest(unittest.TestCase):
                 os.kill(os.getpid(), signal.SIGINT)
 
         signals = []
+        # A shell's background jobs ignore the signal, and their children do.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         with self.assertRaises(KeyboardInterrupt):
             servemark.run(plan(self.serve(), requests=100_000), out=self.out, progress=interrupt)
         self.keeps_finished()
