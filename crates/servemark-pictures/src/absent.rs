@@ -19,7 +19,7 @@ pub fn as_png(_file: &[u8]) -> Result<(Vec<u8>, Size), PictureError> {
 
 fn absent() -> PictureError {
     PictureError::new(
-        "this program was built without the feature image, which PNG files and images that are \
-         read need; the program servemark has it",
+        "this program was built without the feature image, so it writes no PNG files and reads no \
+         images; the program servemark has it",
     )
 }

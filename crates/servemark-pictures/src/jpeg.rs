@@ -13,12 +13,10 @@ use crate::{PictureError, Size};
 /// Encodes RGB pixels as a JPEG file, at a quality from 1 to 100: with 4:2:0 chroma subsampling and the
 /// standard's Huffman tables, byte for byte as Pillow does.
 pub fn encode(pixels: &[u8], size: Size, quality: u8) -> Result<Vec<u8>, PictureError> {
-    let side = |side: u32| match u16::try_from(side) {
-        Ok(0) => Err(PictureError::new("it has no pixels")),
-        Ok(side) => Ok(side),
-        Err(_) => Err(PictureError::new(format!("a side of {side} pixels is too long"))),
-    };
-    let sides = [side(size.height)?, side(size.width)?];
+    let sides = size.sides()?;
+    if sides.contains(&0) {
+        return Err(PictureError::new("it has no pixels"));
+    }
     let coders = [Coder::new(&BRIGHTNESS, quality), Coder::new(&COLOUR, quality)];
     let mut file = head(sides, &coders);
     file.extend(scan(&Planes::of(pixels, size), &coders));
@@ -33,7 +31,7 @@ fn head(sides: [u16; 2], coders: &[Coder; 2]) -> Vec<u8> {
     for (number, coder) in (0..).zip(coders) {
         segment(&mut head, 0xdb, &[&[number], &coder.steps[..]].concat());
     }
-    let [height, width] = sides.map(u16::to_be_bytes);
+    let [width, height] = sides.map(u16::to_be_bytes);
     let components = [3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1];
     segment(&mut head, 0xc0, &[&[8], &height[..], &width, &components].concat());
     for (number, tables) in (0..).zip([&BRIGHTNESS, &COLOUR]) {

@@ -34,6 +34,17 @@ pub struct Size {
     pub height: u32,
 }
 
+impl Size {
+    /// Returns width and height, each of which JPEG and MP4 files store in two bytes.
+    fn sides(self) -> Result<[u16; 2], PictureError> {
+        let side = |side: u32| {
+            let too_long = || PictureError::new(format!("a side of {side} pixels is too long"));
+            u16::try_from(side).map_err(|_| too_long())
+        };
+        Ok([side(self.width)?, side(self.height)?])
+    }
+}
+
 /// Pixels of an image, row by row. Exhaustive: the clients draw no others.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Pixels {

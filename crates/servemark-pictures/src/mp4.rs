@@ -8,11 +8,7 @@ use crate::{PictureError, Size};
 
 /// Returns a video file of `frames`, JPEG files of the given size, at `a_second` frames per second.
 pub fn of_frames(frames: &[Vec<u8>], size: Size, a_second: u32) -> Result<Vec<u8>, PictureError> {
-    let side = |side: u32| {
-        u16::try_from(side)
-            .map_err(|_| PictureError::new(format!("a side of {side} pixels is too long")))
-    };
-    let (width, height) = (side(size.width)?, side(size.height)?);
+    let [width, height] = size.sides()?;
     let length: usize = frames.iter().map(Vec::len).sum();
     u32::try_from(length + HEADS)
         .map_err(|_| PictureError::new("the video is longer than 4 GB"))?;
