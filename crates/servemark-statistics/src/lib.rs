@@ -53,7 +53,8 @@ pub use share::{share, share_bounds};
 pub use signed_rank::{PairedShift, signed_rank};
 pub use student::{independent_mean, mean_and_deviation, rises};
 
-/// Sorts values by their total order. It is compiled in this crate, for speed.
+/// Sorts values by their total order. Its code is compiled in this crate and is fast in release builds,
+/// which optimise most of the callers for size.
 pub fn sort(values: &mut [f64]) {
     values.sort_unstable_by(f64::total_cmp);
 }

@@ -26,7 +26,7 @@ impl Curve {
     pub(super) fn sum(curves: &[&Self]) -> Self {
         let mut times: Vec<f64> =
             curves.iter().flat_map(|curve| curve.points.iter().map(|(at, _)| *at)).collect();
-        times.sort_by(f64::total_cmp);
+        servemark_statistics::sort(&mut times);
         // A step of any curve has two points of one time, before it and after it.
         times.dedup();
         let before = |at: f64| curves.iter().map(|curve| curve.value_before(at)).sum::<f64>();

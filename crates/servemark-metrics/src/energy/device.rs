@@ -54,7 +54,7 @@ impl Device {
             ));
         }
         let mut steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        steps.sort_by(f64::total_cmp);
+        servemark_statistics::sort(&mut steps);
         let longest = LONGEST_HOLE * steps[steps.len() / 2];
         let (first, last) = (times[0], times[times.len() - 1]);
         if first > longest {

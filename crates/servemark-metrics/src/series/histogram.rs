@@ -46,6 +46,11 @@ impl Window {
     }
 }
 
+/// Returns a histogram with the same buckets and no values.
+fn zero(reading: &HistogramReading) -> HistogramReading {
+    HistogramReading::new(vec![0.0; reading.counts.len()], 0.0)
+}
+
 /// Returns by how much a histogram grew. One that fell began again at zero.
 fn difference(earlier: &HistogramReading, later: &HistogramReading) -> HistogramReading {
     if later.total() < earlier.total() || later.counts.len() != earlier.counts.len() {
@@ -122,11 +127,11 @@ impl HistogramSummary {
             let is_before = axis.seconds(at) <= 0.0;
             match &mut spans[id] {
                 Some((_, last)) if !is_before => last.clone_from(reading),
-                none @ None if !is_before && was_read_before(telemetry.series[id].source) => {
-                    let zero = HistogramReading::new(vec![0.0; reading.counts.len()], 0.0);
-                    *none = Some((zero, reading.clone()));
+                span => {
+                    let appeared = !is_before && was_read_before(telemetry.series[id].source);
+                    let first = if appeared { zero(reading) } else { reading.clone() };
+                    *span = Some((first, reading.clone()));
                 }
-                span => *span = Some((reading.clone(), reading.clone())),
             }
         });
         let mut summed: BTreeMap<Key<'_>, Sum> = BTreeMap::new();
@@ -137,9 +142,7 @@ impl HistogramSummary {
             let grown = difference(&first, &last);
             let key =
                 (head.source, head.name.as_str(), head.unit.as_str(), format!("{:?}", head.bounds));
-            let (_, sum) = summed.entry(key).or_insert_with(|| {
-                (head.bounds.clone(), HistogramReading::new(vec![0.0; grown.counts.len()], 0.0))
-            });
+            let (_, sum) = summed.entry(key).or_insert_with(|| (head.bounds.clone(), zero(&grown)));
             sum.sum += grown.sum;
             sum.counts.iter_mut().zip(&grown.counts).for_each(|(sum, count)| *sum += count);
         }

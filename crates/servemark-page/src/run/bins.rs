@@ -71,7 +71,7 @@ impl Bins {
             }
         }
         for part in &mut parts {
-            part.sort_unstable_by(f64::total_cmp);
+            servemark_statistics::sort(part);
         }
         parts
     }

@@ -319,7 +319,7 @@ pub(crate) fn latency(
 /// [`FAR`] times the median.
 fn scales(timed: &[(f64, f64)]) -> Scales {
     let mut values: Vec<f64> = timed.iter().map(|(_, value)| *value).collect();
-    values.sort_unstable_by(f64::total_cmp);
+    servemark_statistics::sort(&mut values);
     let middle = values[values.len() / 2];
     let is_even = values.last().is_none_or(|last| *last < FAR * middle);
     if is_even { Scales::LinearOrLog } else { Scales::LogOrLinear }

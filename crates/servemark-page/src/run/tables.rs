@@ -236,7 +236,7 @@ fn row(name: &str, records: &[&RequestRecord]) -> Vec<String> {
         record.started().as_nanos().abs_diff(servemark_core::Stamp::as_nanos(end)) as f64 / 1e6
     };
     let sorted = |mut values: Vec<f64>| {
-        values.sort_unstable_by(f64::total_cmp);
+        servemark_statistics::sort(&mut values);
         values
     };
     let ttft = sorted(
