@@ -121,9 +121,8 @@ impl TextReader {
             None => self.route.clone(),
             Some(query) => {
                 let (path, own) = self.route.split_once('?').unwrap_or((&self.route, ""));
-                let (path, sign) =
-                    (path.trim_end_matches('/'), if own.is_empty() { "" } else { "&" });
-                format!("{path}/?{own}{sign}{query}")
+                let sign = if own.is_empty() { "" } else { "&" };
+                format!("{}/?{own}{sign}{query}", path.trim_end_matches('/'))
             }
         };
         if let Some(request) = self.encode(&route)? {

@@ -107,7 +107,7 @@ impl SeriesHead {
 
 /// The readings of one source at one time. Readings that have not changed since the last sample of
 /// the source are left out. Those of histograms may be left out for a second, except in the first
-/// sample, the last one and that right before the measurement.
+/// sample, the last one, that right before the measurement, and those after a gap or with a new series.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
