@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use http::StatusCode;
-use servemark_http1::{Body, Framing, Head, Piece};
+use servemark_http1::{Body, Framing, HeadSummary, Piece};
 
 use crate::control::{LONGEST_TEXT, too_long};
 use crate::error::ClientError;
@@ -147,7 +147,7 @@ impl Incoming {
     fn take_head(&mut self) -> Result<(), ConnectionLoss> {
         while self.parsed < self.received {
             let unparsed = &self.memory.bytes[self.parsed..self.received];
-            let Some((head, length)) = Head::parse(unparsed)? else { break };
+            let Some((head, length)) = HeadSummary::parse(unparsed)? else { break };
             self.parsed += length;
             if !head.is_interim() {
                 let framing = head.framing()?;

@@ -1,13 +1,14 @@
-//! The head of an answer: headers, framing of the body, and reuse of the connection.
+//! The head of an answer: its headers, or only what they say about the connection.
 
 use std::mem::MaybeUninit;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, StatusCode, Version};
 use httparse::{ParserConfig, Response, Status};
 
 use crate::Malformed;
+use crate::summary::{Framing, HeadSummary};
 
 /// The head of an answer.
 #[derive(Clone, Debug)]
@@ -20,46 +21,22 @@ pub struct Head {
     pub headers: HeaderMap,
 }
 
-/// How the end of a body is marked. Closed: there is no other way.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Framing {
-    /// The body consists of chunks, each with its length.
-    Chunked,
-    /// The body has this number of bytes.
-    Length(u64),
-    /// The body ends with the connection.
-    UntilClose,
-}
-
 impl Head {
     /// Parses the head at the start of `bytes`; also returns its length. `None` if it is not
     /// complete.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
-        let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
-        let mut response = Response::new(&mut []);
-        let parsed = ParserConfig::default()
-            .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
-            .map_err(|_| Malformed::new("the head of the answer is not HTTP"))?;
-        match parsed {
-            Status::Complete(length) => Ok(Some((Self::of(&response, &bytes[..length])?, length))),
-            Status::Partial if bytes.len() > LONGEST => {
-                Err(Malformed::new("the head of the answer does not end"))
-            }
-            Status::Partial => Ok(None),
-        }
+        parse(bytes, Self::of)
     }
 
     /// Copies the headers; all values share one copy of the head.
     fn of(response: &Response<'_, '_>, head: &[u8]) -> Result<Self, Malformed> {
-        let bad = || Malformed::new("the head of the answer is not HTTP");
         let copy = Bytes::copy_from_slice(head);
-        let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
-        let status = StatusCode::from_u16(response.code.unwrap_or_default()).map_err(|_| bad())?;
+        let (version, status) = version_and_status(response)?;
         let mut headers = HeaderMap::with_capacity(response.headers.len());
         for header in &*response.headers {
-            let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| bad())?;
+            let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| not_http())?;
             let value = HeaderValue::from_maybe_shared(within(&copy, head, header.value));
-            headers.append(name, value.map_err(|_| bad())?);
+            headers.append(name, value.map_err(|_| not_http())?);
         }
         Ok(Self { version, status, headers })
     }
@@ -67,58 +44,70 @@ impl Head {
     /// Returns whether the final answer is still to come. Requests never ask to switch protocols,
     /// so status 101 counts as final.
     pub fn is_interim(&self) -> bool {
-        self.status.is_informational() && self.status != StatusCode::SWITCHING_PROTOCOLS
+        self.summary().is_interim()
     }
 
     /// Returns how the end of the body is marked.
     pub fn framing(&self) -> Result<Framing, Malformed> {
-        if self.has_no_body() {
-            return Ok(Framing::Length(0));
-        }
-        if self.headers.contains_key(TRANSFER_ENCODING) {
-            return self.coded();
-        }
-        let mut lengths = self.tokens(CONTENT_LENGTH).map(length);
-        let Some(first) = lengths.next() else { return Ok(Framing::UntilClose) };
-        match first {
-            Some(first) if lengths.all(|other| other == Some(first)) => Ok(Framing::Length(first)),
-            _ => Err(Malformed::new("the answer has no valid content-length")),
-        }
+        self.summary().framing()
     }
 
     /// Returns whether another request may follow on the connection after the body.
     pub fn keeps_alive(&self) -> bool {
-        let has_option =
-            |word| self.tokens(CONNECTION).any(|token| token.eq_ignore_ascii_case(word));
-        match self.version {
-            Version::HTTP_10 => has_option(b"keep-alive") && !has_option(b"close"),
-            _ => !has_option(b"close"),
+        self.summary().keeps_alive()
+    }
+
+    fn summary(&self) -> HeadSummary {
+        let mut summary = HeadSummary::new(self.version, self.status);
+        for (name, value) in &self.headers {
+            summary.add(name.as_str(), value.as_bytes());
         }
+        summary
     }
+}
 
-    fn has_no_body(&self) -> bool {
-        let without = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED];
-        self.status.is_informational() || without.contains(&self.status)
+impl HeadSummary {
+    /// Parses the head at the start of `bytes`; also returns its length. `None` if it is not
+    /// complete.
+    pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
+        parse(bytes, |response, _| {
+            let (version, status) = version_and_status(response)?;
+            let mut summary = Self::new(version, status);
+            for header in &*response.headers {
+                summary.add(header.name, header.value);
+            }
+            Ok(summary)
+        })
     }
+}
 
-    /// Returns the framing of a body with a transfer coding: it ends with the connection unless
-    /// chunked is the last coding.
-    fn coded(&self) -> Result<Framing, Malformed> {
-        if self.version == Version::HTTP_10 {
-            return Err(Malformed::new("HTTP/1.0 has no transfer-encoding"));
+/// Parses the head at the start of `bytes`, of which `of` takes what is wanted.
+fn parse<T>(
+    bytes: &[u8],
+    of: impl FnOnce(&Response<'_, '_>, &[u8]) -> Result<T, Malformed>,
+) -> Result<Option<(T, usize)>, Malformed> {
+    let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+    let mut response = Response::new(&mut []);
+    let parsed = ParserConfig::default()
+        .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
+        .map_err(|_| not_http())?;
+    match parsed {
+        Status::Complete(length) => Ok(Some((of(&response, &bytes[..length])?, length))),
+        Status::Partial if bytes.len() > LONGEST => {
+            Err(Malformed::new("the head of the answer does not end"))
         }
-        let last = self.tokens(TRANSFER_ENCODING).last().unwrap_or_default();
-        let chunked = last.eq_ignore_ascii_case(b"chunked");
-        Ok(if chunked { Framing::Chunked } else { Framing::UntilClose })
+        Status::Partial => Ok(None),
     }
+}
 
-    /// Returns the items of a list, which may be spread over several headers.
-    fn tokens(&self, name: HeaderName) -> impl Iterator<Item = &[u8]> {
-        let values = self.headers.get_all(name).into_iter();
-        values
-            .flat_map(|value| value.as_bytes().split(|&byte| byte == b','))
-            .map(<[u8]>::trim_ascii)
-    }
+fn version_and_status(response: &Response<'_, '_>) -> Result<(Version, StatusCode), Malformed> {
+    let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
+    let status = StatusCode::from_u16(response.code.unwrap_or_default());
+    Ok((version, status.map_err(|_| not_http())?))
+}
+
+fn not_http() -> Malformed {
+    Malformed::new("the head of the answer is not HTTP")
 }
 
 /// Returns a part of `head` as a slice of its copy. An empty part may point anywhere.
@@ -128,14 +117,6 @@ fn within(copy: &Bytes, head: &[u8], part: &[u8]) -> Bytes {
     }
     let start = part.as_ptr() as usize - head.as_ptr() as usize;
     copy.slice(start..start + part.len())
-}
-
-/// Parses a number of digits only: no sign, not empty, no overflow.
-fn length(text: &[u8]) -> Option<u64> {
-    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    is_number.then_some(text)?.iter().try_fold(0_u64, |length, digit| {
-        length.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
-    })
 }
 
 const MOST_HEADERS: usize = 100;
@@ -154,15 +135,25 @@ mod tests {
         head
     }
 
+    fn summary(lines: &str) -> HeadSummary {
+        let text = format!("{}\r\n\r\n", lines.replace('\n', "\r\n"));
+        let (summary, length) = HeadSummary::parse(text.as_bytes()).unwrap().unwrap();
+        assert_eq!(length, text.len());
+        summary
+    }
+
     #[track_caller]
     fn framed(lines: &str, framing: Framing, keeps_alive: bool) {
         let head = head(lines);
         assert_eq!((head.framing(), head.keeps_alive()), (Ok(framing), keeps_alive));
+        let summary = summary(lines);
+        assert_eq!((summary.framing(), summary.keeps_alive()), (Ok(framing), keeps_alive));
     }
 
     #[track_caller]
     fn refused(lines: &str, reason: &str) {
         assert_eq!(head(lines).framing().unwrap_err().to_string(), reason);
+        assert_eq!(summary(lines).framing().unwrap_err().to_string(), reason);
     }
 
     #[test]
@@ -201,6 +192,9 @@ mod tests {
         framed("HTTP/1.1 200 OK\ntransfer-encoding: gzip", Framing::UntilClose, true);
         framed("HTTP/1.1 200 OK\ncontent-length: 12", Framing::Length(12), true);
         framed("HTTP/1.1 200 OK\ncontent-length: 12, 12", Framing::Length(12), true);
+        framed("HTTP/1.1 200 OK\nContent-Length: 12\nx: 3", Framing::Length(12), true);
+        let several = "HTTP/1.1 200 OK\ntransfer-encoding: gzip\ntransfer-encoding: chunked";
+        framed(several, Framing::Chunked, true);
         framed("HTTP/1.1 200 OK", Framing::UntilClose, true);
         framed("HTTP/1.1 204 No Content\ncontent-length: 3", Framing::Length(0), true);
         let both = "HTTP/1.1 200 OK\ncontent-length: 3\ntransfer-encoding: chunked";
@@ -218,7 +212,7 @@ mod tests {
     #[test]
     fn a_framing_that_cannot_be() {
         let reason = "the answer has no valid content-length";
-        for length in ["1, 2", "", "+1", "0x1", "99999999999999999999"] {
+        for length in ["1, 2", "1\ncontent-length: 2", "", "+1", "0x1", "99999999999999999999"] {
             refused(&format!("HTTP/1.1 200 OK\ncontent-length: {length}"), reason);
         }
         let old = "HTTP/1.0 200 OK\ntransfer-encoding: chunked";
@@ -240,5 +234,6 @@ mod tests {
         assert!(head("HTTP/1.1 103 Early Hints").is_interim());
         assert!(!head("HTTP/1.1 101 Switching Protocols").is_interim());
         assert!(!head("HTTP/1.1 200 OK").is_interim());
+        assert!(summary("HTTP/1.1 100 Continue").is_interim());
     }
 }

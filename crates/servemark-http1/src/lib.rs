@@ -23,8 +23,10 @@ mod chunks;
 mod error;
 mod head;
 mod piece;
+mod summary;
 
 pub use body::Body;
 pub use error::Malformed;
-pub use head::{Framing, Head};
+pub use head::Head;
 pub use piece::Piece;
+pub use summary::{Framing, HeadSummary};

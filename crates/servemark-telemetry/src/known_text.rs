@@ -1,7 +1,5 @@
 //! The text that was read last, cut at its values.
 
-use std::ops::Range;
-
 use memchr::memchr;
 use servemark_client::Text;
 
@@ -52,29 +50,27 @@ impl<T> Default for KnownText<T> {
 
 impl<T: Copy> KnownText<T> {
     /// Cuts a text with these lines. `targets_of` returns the targets of the line with a key. The
-    /// positions of the targets and the value of each line that has some are added to `changed`.
-    pub(crate) fn of_lines<'a, 't>(
+    /// targets and the value of each line that has some are added to `changed`.
+    pub(crate) fn of_lines<'a, Targets>(
         lines: impl Iterator<Item = &'a Line<'a>>,
-        targets_of: impl Fn(&str) -> &'t [T],
-        changed: &mut Vec<(Range<usize>, f64)>,
+        targets_of: impl Fn(&str) -> Targets,
+        changed: &mut Vec<(T, f64)>,
     ) -> Self
     where
-        T: 't,
+        Targets: Iterator<Item = T>,
     {
         let mut known = Self::default();
         let mut cut_to = 0;
         for line in lines {
             let first = known.targets.len();
-            known.targets.extend_from_slice(targets_of(line.key));
+            known.targets.extend(targets_of(line.key));
             let targets = first..known.targets.len();
             known.values.push(ValueSpan {
                 before: small(line.value_at.start - cut_to),
                 length: small(line.value_at.len()),
                 targets: (small(targets.start), small(targets.end)),
             });
-            if !targets.is_empty() {
-                changed.push((targets, line.value));
-            }
+            changed.extend(known.targets[targets].iter().map(|target| (*target, line.value)));
             cut_to = line.value_at.end;
         }
         known
@@ -94,20 +90,10 @@ impl<T: Copy> KnownText<T> {
         self.targets.len()
     }
 
-    /// Returns the targets at positions that [`replace`](Self::replace) returned.
-    pub(crate) fn targets(&self, positions: Range<usize>) -> &[T] {
-        &self.targets[positions]
-    }
-
-    /// Exchanges the text for the next one, and adds the positions of the targets and the value of
-    /// each line whose value changed to `changed`. Returns false if the lines of the next text
-    /// differ in more than values; then this text is empty, and `next` is as it was. Otherwise
-    /// `next` has no meaning.
-    pub(crate) fn replace(
-        &mut self,
-        next: &mut Text,
-        changed: &mut Vec<(Range<usize>, f64)>,
-    ) -> bool {
+    /// Exchanges the text for the next one, and adds the targets and the value of each line whose
+    /// value changed to `changed`. Returns false if the lines of the next text differ in more than
+    /// values; then this text is empty, and `next` is as it was. Otherwise `next` has no meaning.
+    pub(crate) fn replace(&mut self, next: &mut Text, changed: &mut Vec<(T, f64)>) -> bool {
         match self.take(next.as_bytes(), changed) {
             None => *self = Self::default(),
             Some(Lengths::Same) => {}
@@ -121,7 +107,7 @@ impl<T: Copy> KnownText<T> {
         self.values.is_empty()
     }
 
-    fn take(&mut self, next: &[u8], changed: &mut Vec<(Range<usize>, f64)>) -> Option<Lengths> {
+    fn take(&mut self, next: &[u8], changed: &mut Vec<(T, f64)>) -> Option<Lengths> {
         let known = self.text.as_mut_bytes();
         // How far both texts were compared, and the number of bytes with which the rest of both
         // begins.
@@ -144,7 +130,8 @@ impl<T: Copy> KnownText<T> {
             let (first, last) = span.targets;
             if first < last {
                 let number = exposition::value(str::from_utf8(value).ok()?)?;
-                changed.push((first as usize..last as usize, number));
+                let targets = &self.targets[first as usize..last as usize];
+                changed.extend(targets.iter().map(|target| (*target, number)));
             }
             if value.len() != length {
                 lengths = Lengths::New;
@@ -192,6 +179,7 @@ mod tests {
     fn cut(text: &str, targets_of: impl Fn(&str) -> &'static [u32]) -> KnownText<u32> {
         let entries: Vec<Entry<'_>> = entries(text).collect();
         let lines = entries.iter().filter_map(Entry::line);
+        let targets_of = |key: &str| targets_of(key).iter().copied();
         KnownText::of_lines(lines, targets_of, &mut Vec::new()).with_text(text.to_owned())
     }
 
@@ -207,9 +195,9 @@ mod tests {
     fn all_values_of_a_first_text_that_are_wanted_are_new() {
         let (entries, mut changed) = (entries(TEXT).collect::<Vec<_>>(), Vec::new());
         let lines = entries.iter().filter_map(Entry::line);
-        let targets_of = |key: &str| if key == "other" { &[][..] } else { &[5] };
+        let targets_of = |key: &str| (key != "other").then_some(5).into_iter();
         KnownText::of_lines(lines, targets_of, &mut changed);
-        assert_eq!(changed, [(0..1, 3.0), (1..2, 4.0)]);
+        assert_eq!(changed, [(5, 3.0), (5, 4.0)]);
     }
 
     #[track_caller]
@@ -217,11 +205,7 @@ mod tests {
         let mut changed = Vec::new();
         let mut buffer = Text::from(next);
         let is_known = known.replace(&mut buffer, &mut changed);
-        let of_line = |(positions, value): (Range<usize>, f64)| {
-            let targets = known.targets(positions).iter();
-            targets.map(move |target| (*target, value)).collect::<Vec<_>>()
-        };
-        let found = is_known.then(|| changed.into_iter().flat_map(of_line).collect::<Vec<_>>());
+        let found = is_known.then_some(changed);
         assert_eq!(found, expected.map(<[_]>::to_vec), "{next}");
         assert!(is_known || buffer.as_bytes() == next.as_bytes(), "{next}");
     }

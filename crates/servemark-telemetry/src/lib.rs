@@ -8,6 +8,7 @@
 //! The crate knows no run: what it reads goes to a function of the caller, line by line.
 
 mod exposition;
+mod frequent_lines;
 mod known_text;
 mod message;
 #[cfg(feature = "nvml")]

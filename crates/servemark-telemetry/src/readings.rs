@@ -1,7 +1,6 @@
 //! The readings of one source: which series it has, and what has changed since the last time.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use servemark_core::{
 };
 
 use crate::exposition::{Entry, Labels, Line, entries};
+use crate::frequent_lines::FrequentLines;
 use crate::known_text::KnownText;
 use crate::vocabulary::{Role, Term, Vocabulary};
 
@@ -47,10 +47,12 @@ pub struct Readings {
     touched_histograms: Vec<usize>,
     /// When histograms were last reported; `None` if the next sample has them in any case.
     histograms_at: Option<Stamp>,
-    /// The text that was read last; empty if it had no metrics.
+    /// The lines of gauges and counters, if they are read apart from the others; else empty.
+    frequent: FrequentLines<Slot>,
+    /// The text that was last read as a whole; empty if it had no metrics.
     previous: KnownText<Slot>,
-    /// Positions of slots in `previous`, and the values of the current text that are new.
-    changed: Vec<(Range<usize>, f64)>,
+    /// The values of the current text that are new.
+    changed: Vec<(Slot, f64)>,
 }
 
 /// Which metrics are read.
@@ -116,6 +118,7 @@ impl Readings {
             touched: Vec::new(),
             touched_histograms: Vec::new(),
             histograms_at: None,
+            frequent: FrequentLines::default(),
             previous: KnownText::default(),
             changed: Vec::new(),
         }
@@ -127,12 +130,13 @@ impl Readings {
     ///
     /// Histograms are larger than all other readings together, and their quantiles are those of a
     /// second or more. So a sample has them only if the last ones are a second old, if a series is new,
-    /// or if they were [asked for](Self::want_histograms).
+    /// or if they were [asked for](Self::want_histograms). Where they are most of the text, new series
+    /// are found then, too.
     pub fn read(&mut self, text: &mut Text, at: Stamp, took_ns: u64) -> Option<Vec<TelemetryLine>> {
         if text.as_bytes().is_empty() {
             return None;
         }
-        let mut lines = if self.take_changed(text) {
+        let mut lines = if self.take_changed(text, self.has_histograms(at)) {
             Vec::with_capacity(1)
         } else {
             let text = match str::from_utf8(text.as_bytes()) {
@@ -145,7 +149,7 @@ impl Readings {
         Some(lines)
     }
 
-    /// Makes the next sample have all histograms that have changed.
+    /// Makes the next sample have all histograms that have changed, and all new series.
     pub fn want_histograms(&mut self) {
         self.histograms_at = None;
     }
@@ -169,25 +173,35 @@ impl Readings {
         Some(names.join("&"))
     }
 
-    /// Returns the length of the last text in bytes.
+    /// Returns the length in bytes of the text that was last read as a whole.
     pub(crate) fn length(&self) -> usize {
         self.previous.length()
     }
 
-    /// Returns whether the last text has all lines that belong to a series.
+    /// Returns whether the text that was last read as a whole has all lines that belong to a series.
     pub(crate) fn is_complete(&self) -> bool {
-        self.previous.number_of_targets() == self.slots.values().map(Vec::len).sum::<usize>()
+        let targets = self.previous.number_of_targets() + self.frequent.number_of_targets();
+        targets == self.slots.values().map(Vec::len).sum::<usize>()
     }
 
-    /// Takes the values that differ from those of the previous text. Returns false if their lines
-    /// differ in more than values; only then the text may have new series.
-    fn take_changed(&mut self, text: &mut Text) -> bool {
+    /// Returns whether a sample at this time has the histograms that changed.
+    fn has_histograms(&self, at: Stamp) -> bool {
+        self.histograms_at.is_none_or(|last| at.since(last) >= HISTOGRAM_INTERVAL)
+    }
+
+    /// Takes the values that differ from those of the previous text: those of frequent lines alone if
+    /// that is enough for a sample without histograms. Returns false if lines differ in more than
+    /// values; only then the text may have new series.
+    fn take_changed(&mut self, text: &mut Text, has_histograms: bool) -> bool {
         self.changed.clear();
-        if self.previous.is_empty() || !self.previous.replace(text, &mut self.changed) {
-            return false;
+        let is_same = !self.previous.is_empty()
+            && self.frequent.read(text.as_bytes(), &mut self.changed)
+            && (!has_histograms && !self.frequent.is_empty()
+                || self.previous.replace(text, &mut self.changed));
+        if is_same {
+            self.set_changed();
         }
-        self.set_changed();
-        true
+        is_same
     }
 
     /// Takes all values of a text, and returns the series that are new; `None` if it has no metric.
@@ -201,9 +215,17 @@ impl Readings {
         });
         let series = self.declare(&entries, naming);
         self.changed.clear();
-        let targets_of = |key: &str| self.slots.get(key).map_or(&[][..], Vec::as_slice);
-        let known = KnownText::of_lines(lines(), targets_of, &mut self.changed);
+        let slots = |key: &str| self.slots.get(key).into_iter().flatten().copied();
+        let is_frequent = |slot: &Slot| self.series[slot.series].kind != SeriesKind::Histogram;
+        let frequent =
+            FrequentLines::of_lines(&text, lines(), |key| slots(key).filter(is_frequent));
+        let is_apart = frequent.len() * LEAST_PER_LINE <= text.len();
+        let is_in_text = |slot: &Slot| !is_apart || !is_frequent(slot);
+        let known =
+            KnownText::of_lines(lines(), |key| slots(key).filter(is_in_text), &mut self.changed);
         drop(entries);
+        self.frequent = if is_apart { frequent } else { FrequentLines::default() };
+        self.frequent.read(text.as_bytes(), &mut self.changed);
         self.previous = known.with_text(text);
         self.set_changed();
         if !series.is_empty() {
@@ -214,17 +236,15 @@ impl Readings {
 
     /// Sets the parts of readings whose values are new.
     fn set_changed(&mut self) {
-        for (slots, value) in self.changed.drain(..) {
-            for slot in self.previous.targets(slots) {
-                let state = &mut self.series[slot.series];
-                if !state.set(slot.part, value * slot.scale) || state.is_touched {
-                    continue;
-                }
-                state.is_touched = true;
-                match state.kind {
-                    SeriesKind::Histogram => self.touched_histograms.push(slot.series),
-                    _ => self.touched.push(slot.series),
-                }
+        for (slot, value) in self.changed.drain(..) {
+            let state = &mut self.series[slot.series];
+            if !state.set(slot.part, value * slot.scale) || state.is_touched {
+                continue;
+            }
+            state.is_touched = true;
+            match state.kind {
+                SeriesKind::Histogram => self.touched_histograms.push(slot.series),
+                _ => self.touched.push(slot.series),
             }
         }
     }
@@ -355,7 +375,7 @@ impl Readings {
         report_changed(&mut self.touched, &mut self.series, |id, reading| {
             sample.values.push((id, reading.sum));
         });
-        if self.histograms_at.is_none_or(|last| at.since(last) >= HISTOGRAM_INTERVAL) {
+        if self.has_histograms(at) {
             self.histograms_at = Some(at);
             report_changed(&mut self.touched_histograms, &mut self.series, |id, reading| {
                 sample.histograms.push((id, reading));
@@ -440,6 +460,10 @@ const MOST_SERIES: usize = 512;
 
 /// Shortest time between two samples with histograms, unless they are asked for.
 const HISTOGRAM_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Least number of bytes of a text, for each line of a gauge or a counter, for which it is worth reading
+/// these lines apart from the others.
+const LEAST_PER_LINE: usize = 256;
 
 /// Shortest text in bytes for which it is worth asking for a part alone.
 const LEAST_FILTERED: usize = 16 << 10;
@@ -578,6 +602,62 @@ mod tests {
         assert_eq!(counts(1.1, 5), Some(5.0), "it was wanted");
         assert_eq!(counts(2.0, 6), None);
         assert_eq!(counts(2.1, 7), Some(7.0));
+    }
+
+    /// Where histograms are most of a text, the lines of gauges are read apart from them. What is
+    /// reported must add up to the text, however lengths change.
+    #[test]
+    fn values_between_large_histograms_are_those_of_each_text() {
+        let histogram = |name: &str, count: u64| -> String {
+            let bucket = |bound: u64| format!("vllm:{name}_bucket{{le=\"{bound}\"}} {count}\n");
+            (0..40).map(bucket).collect()
+        };
+        // Counts of one to six digits, that rise and fall.
+        let count_at = |step: u64| (step * 7919 + 13) % 10_u64.pow(1 + (step % 6) as u32);
+        let mut readings = readings();
+        let mut latest = BTreeMap::new();
+        for step in 0..200_u64 {
+            let count = count_at(step);
+            let waiting = if step / 3 % 2 == 0 { 5 } else { count };
+            let text = format!(
+                "{}vllm:num_requests_running {count}\n{}vllm:num_requests_waiting {waiting}\n",
+                histogram("request_queue_time_seconds", count),
+                histogram("request_prefill_time_seconds", count * 3),
+            );
+            let at = Stamp::ZERO + Duration::from_millis(100) * step as u32;
+            for line in readings.read(&mut text.as_str().into(), at, 0).unwrap() {
+                let TelemetryLine::Sample(sample) = line else { continue };
+                assert_eq!(sample.histograms.is_empty(), step % 10 > 0, "{step}");
+                latest.extend(sample.values);
+                let counts = |(id, reading): (usize, HistogramReading)| (id, reading.counts[7]);
+                latest.extend(sample.histograms.into_iter().map(counts));
+            }
+            let in_histograms = count_at(step - step % 10);
+            let expected =
+                [in_histograms * 3, in_histograms, count, waiting].map(|count| count as f64);
+            let read: Vec<f64> = latest.values().copied().collect();
+            assert_eq!(read, expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn a_gauge_between_large_histograms_that_is_new_is_found_within_a_second() {
+        let mut readings = readings();
+        let comment = format!("# HELP a {}\n", "long ".repeat(100));
+        let mut read = |ms: u64, text: String| -> Vec<(usize, f64)> {
+            let at = Stamp::ZERO + Duration::from_millis(ms);
+            let mut lines = readings.read(&mut text.as_str().into(), at, 0).unwrap();
+            let Some(TelemetryLine::Sample(sample)) = lines.pop() else { panic!("no sample") };
+            sample.values
+        };
+        let text = format!("{comment}vllm:num_requests_running 1\n");
+        let longer = format!("{text}{comment}vllm:num_requests_waiting 2\n");
+        assert_eq!(read(0, text.clone()), [(0, 1.0)]);
+        assert_eq!(read(100, longer.clone()), []);
+        assert_eq!(read(1000, longer.clone()), [(1, 2.0)]);
+        assert_eq!(read(1100, longer.replace(" 2", " 3")), [(1, 3.0)]);
+        // Lines that are missing are noticed at once.
+        assert_eq!(read(1200, text.replace(" 1", " 4")), [(0, 4.0)]);
     }
 
     #[test]

@@ -266,6 +266,8 @@ impl SourceReader {
         exporter.filter = filter;
         exporter.set_query();
         if asks_again {
+            // Whether the answer is as wanted is seen in the whole of it.
+            self.readings.want_histograms();
             self.asked = report.clock.now();
             self.progress = exporter.ask(self.index, opener);
         }
