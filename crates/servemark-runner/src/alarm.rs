@@ -3,24 +3,31 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::fmt;
 
-use servemark_core::Stamp;
+use servemark_core::{Clock, Stamp};
 use servemark_pacer::Pacer;
 use tokio::sync::{Notify, oneshot};
 
+use crate::erased::AnyPacer;
+
 /// A pacer that many tasks can wait on. The task that polls [`keep`](Self::keep) wakes the others
 /// at their due times, in order; those with equal due times in the order in which they asked.
-#[derive(Debug)]
-pub(crate) struct Alarm<P> {
-    pacer: P,
+pub(crate) struct Alarm {
+    pacer: Box<dyn AnyPacer>,
     waiting: RefCell<BTreeMap<(Stamp, u64), oneshot::Sender<()>>>,
     due_ns: Cell<u64>,
     changed: Notify,
 }
 
-impl<P: Pacer> Alarm<P> {
-    pub(crate) fn new(pacer: P) -> Self {
-        Self { pacer, waiting: RefCell::default(), due_ns: Cell::default(), changed: Notify::new() }
+impl Alarm {
+    pub(crate) fn new(pacer: impl Pacer) -> Self {
+        Self {
+            pacer: Box::new(pacer),
+            waiting: RefCell::default(),
+            due_ns: Cell::default(),
+            changed: Notify::new(),
+        }
     }
 
     /// Returns the current time.
@@ -29,8 +36,8 @@ impl<P: Pacer> Alarm<P> {
     }
 
     /// Returns the clock that the pacer uses.
-    pub(crate) fn clock(&self) -> &P {
-        &self.pacer
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.pacer.as_ref()
     }
 
     /// Waits until `due`; returns at once if it has passed.
@@ -43,7 +50,7 @@ impl<P: Pacer> Alarm<P> {
 
     /// Waits until `due` while no other task waits and [`keep`](Self::keep) is not polled.
     pub(crate) async fn alone_until(&self, due: Stamp) {
-        self.pacer.until(due).await;
+        self.pacer.wait_until(due).await;
     }
 
     /// Wakes the waiting tasks at their due times, as long as it is polled.
@@ -60,7 +67,7 @@ impl<P: Pacer> Alarm<P> {
 
     async fn until_next(&self, next: Option<Stamp>) {
         match next {
-            Some(due) => self.pacer.until(due).await,
+            Some(due) => self.pacer.wait_until(due).await,
             None => std::future::pending().await,
         }
     }
@@ -81,5 +88,11 @@ impl<P: Pacer> Alarm<P> {
             // The receiver is gone if its task no longer waits.
             let _ = first.remove().send(());
         }
+    }
+}
+
+impl fmt::Debug for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Alarm").field("waiting", &self.waiting).finish_non_exhaustive()
     }
 }

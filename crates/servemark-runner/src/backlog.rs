@@ -57,7 +57,7 @@ impl Backlog {
     }
 
     /// Waits until a request may be sent, and counts the time.
-    pub(crate) async fn room(&self, clock: &impl Clock) {
+    pub(crate) async fn room(&self, clock: &dyn Clock) {
         if !self.is_full() {
             return;
         }

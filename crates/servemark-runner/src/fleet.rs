@@ -12,6 +12,7 @@ use servemark_schedule::Schedule;
 use tokio::sync::oneshot;
 
 use crate::cost::nanos;
+use crate::erased::AnyTransport;
 use crate::run_state::RunState;
 use crate::runner::{SendResult, Work};
 use crate::start::{Follower, Start, StartBarrier, together};
@@ -70,8 +71,8 @@ use crate::{Backlog, Runner, Share, Stop};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Fleet<'a, P> {
-    lead: &'a Runner<P>,
+pub struct Fleet<'a> {
+    lead: &'a Runner,
     shards: NonZeroUsize,
     barrier: Option<&'a dyn StartBarrier>,
 }
@@ -90,10 +91,10 @@ pub struct Measured {
     pub lost: Vec<Share>,
 }
 
-impl<'a, P: Pacer> Fleet<'a, P> {
+impl<'a> Fleet<'a> {
     /// Creates a fleet of `shards` runners: `lead` and others that follow it. If `shards` is 1,
     /// `lead` runs alone.
-    pub fn new(lead: &'a Runner<P>, shards: NonZeroUsize) -> Self {
+    pub fn new(lead: &'a Runner, shards: NonZeroUsize) -> Self {
         Self { lead, shards, barrier: None }
     }
 
@@ -111,7 +112,7 @@ impl<'a, P: Pacer> Fleet<'a, P> {
     /// If a thread dies later, its requests are lost and the other shards continue.
     ///
     /// Dropping the future abandons the requests of all shards, without records.
-    pub async fn measure<T, F>(
+    pub async fn measure<P, T, F>(
         &self,
         transport: &Arc<T>,
         sessions: &Arc<[Session]>,
@@ -119,6 +120,7 @@ impl<'a, P: Pacer> Fleet<'a, P> {
         enlist: F,
     ) -> io::Result<Measured>
     where
+        P: Pacer,
         T: Transport,
         F: AsyncFn(Share) -> io::Result<(P, Arc<T>)> + Send + Sync + 'static,
     {
@@ -139,6 +141,7 @@ impl<'a, P: Pacer> Fleet<'a, P> {
             _ => Start::Leading(&mut leader, self.barrier),
         };
         let share = whole.first_among(self.shards);
+        let transport = Arc::clone(transport) as Arc<dyn AnyTransport>;
         let work = Work { transport, sessions, schedule, share };
         let before = self.log_wait();
         let sent = self.lead.send(Phase::Measure, work, start).await?;
@@ -219,7 +222,7 @@ impl<F> Common<F> {
         };
         let runner = Runner::under(pacer, self.state.clone());
         let (sessions, schedule) = (&self.sessions, &self.schedule);
-        let work = Work { transport: &transport, sessions, schedule, share };
+        let work = Work { transport, sessions, schedule, share };
         runner.send(Phase::Measure, work, Start::Following(follower)).await.ok()
     }
 }

@@ -10,6 +10,7 @@ mod backlog;
 mod conversation;
 mod cost;
 mod deadline;
+mod erased;
 mod fleet;
 mod gate;
 mod in_flight;

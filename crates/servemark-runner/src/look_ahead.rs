@@ -6,37 +6,35 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use servemark_core::{ErrorKind, RequestError, Sample, Session, Transport};
+use servemark_core::{ErrorKind, RequestError, Sample, Session};
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
 use crate::conversation::Conversation;
+use crate::erased::{AnyTransport, PreparedResult};
 use crate::{LookAheadSpec, Share};
-
-/// A prepared request, or why it could not be prepared.
-pub(crate) type PreparedResult<T> = Result<<T as Transport>::Prepared, RequestError>;
 
 /// Keeps the first requests of the next sessions prepared, so that only I/O is left when one is
 /// due. Their number and their size are limited.
 ///
 /// They are prepared on another thread, in batches: a new batch begins when the queue is less than
 /// half full. A picture that takes long to render delays its own request and no other stream.
-pub(crate) struct LookAhead<T: Transport> {
-    prefetcher: Arc<Prefetcher<T>>,
+pub(crate) struct LookAhead {
+    prefetcher: Arc<Prefetcher>,
 }
 
 /// The state shared by the sending thread and the preparing thread.
-struct Prefetcher<T: Transport> {
-    transport: Arc<T>,
+struct Prefetcher {
+    transport: Arc<dyn AnyTransport>,
     sessions: Arc<[Session]>,
     most: LookAheadSpec,
-    queue: Mutex<Queue<PreparedResult<T>>>,
+    queue: Mutex<Queue>,
     made: Notify,
 }
 
 /// Requests that are ready, in the order of the sessions.
-struct Queue<C> {
-    calls: VecDeque<(C, usize)>,
+struct Queue {
+    calls: VecDeque<(PreparedResult, usize)>,
     bytes: usize,
     /// Indices of the sessions whose first requests are not yet begun.
     to_begin: StepBy<Range<usize>>,
@@ -46,11 +44,11 @@ struct Queue<C> {
     closed: bool,
 }
 
-impl<T: Transport> LookAhead<T> {
+impl LookAhead {
     /// Prepares the first requests of the sessions with the indices of `share` below `total`; if
     /// there are fewer sessions, they repeat. `most` limits all shards together.
     pub(crate) fn new(
-        transport: Arc<T>,
+        transport: Arc<dyn AnyTransport>,
         sessions: Arc<[Session]>,
         total: usize,
         share: Share,
@@ -85,7 +83,7 @@ impl<T: Transport> LookAhead<T> {
 
     /// Returns the next first request in the order of the sessions; `None` after the last. Waits if
     /// it is not ready yet.
-    pub(crate) async fn next(&self) -> Option<PreparedResult<T>> {
+    pub(crate) async fn next(&self) -> Option<PreparedResult> {
         loop {
             let (call, making) = {
                 let mut queue = self.prefetcher.queue();
@@ -100,7 +98,7 @@ impl<T: Transport> LookAhead<T> {
 
     /// Starts preparing if the queue is less than half full. Returns whether requests are being
     /// prepared.
-    fn refill(&self, queue: &mut Queue<PreparedResult<T>>) -> bool {
+    fn refill(&self, queue: &mut Queue) -> bool {
         if !queue.busy && self.prefetcher.has_room(queue, 2) {
             queue.busy = true;
             let prefetcher = Arc::clone(&self.prefetcher);
@@ -110,21 +108,21 @@ impl<T: Transport> LookAhead<T> {
     }
 }
 
-impl<C> Queue<C> {
-    fn take(&mut self) -> Option<C> {
+impl Queue {
+    fn take(&mut self) -> Option<PreparedResult> {
         let (call, bytes) = self.calls.pop_front()?;
         self.bytes -= bytes;
         Some(call)
     }
 }
 
-impl<T: Transport> Drop for LookAhead<T> {
+impl Drop for LookAhead {
     fn drop(&mut self) {
         self.prefetcher.queue().closed = true;
     }
 }
 
-impl<T: Transport> Prefetcher<T> {
+impl Prefetcher {
     /// Prepares requests until the queue is full.
     fn make(&self) {
         while let Some(session) = self.begin() {
@@ -141,8 +139,8 @@ impl<T: Transport> Prefetcher<T> {
         index.map(|index| &self.sessions[index % self.sessions.len()])
     }
 
-    fn put(&self, call: PreparedResult<T>) {
-        let bytes = call.as_ref().map_or(0, T::bytes);
+    fn put(&self, call: PreparedResult) {
+        let bytes = call.as_ref().map_or(0, |call| call.bytes);
         let mut queue = self.queue();
         queue.bytes += bytes;
         queue.calls.push_back((call, bytes));
@@ -151,28 +149,29 @@ impl<T: Transport> Prefetcher<T> {
 
     /// Returns whether there are requests left to prepare and the queue is empty or holds less than
     /// `1 / part` of its limits.
-    fn has_room(&self, queue: &Queue<PreparedResult<T>>, part: usize) -> bool {
+    fn has_room(&self, queue: &Queue, part: usize) -> bool {
         let most = self.most;
         let has_room = queue.calls.len() < most.calls.get().div_ceil(part)
             && queue.bytes < most.bytes.get().div_ceil(part);
         !queue.closed && queue.to_begin.len() > 0 && (has_room || queue.calls.is_empty())
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue<PreparedResult<T>>> {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Prepares one first request. A panic of the transport becomes the error of this request alone.
-fn prepared<T: Transport>(transport: &T, session: &Session) -> PreparedResult<T> {
-    let prepare = || Conversation::opening(session).and_then(|sample| transport.prepare(&sample));
+fn prepared(transport: &dyn AnyTransport, session: &Session) -> PreparedResult {
+    let prepare =
+        || Conversation::opening(session).and_then(|sample| transport.prepare_call(&sample));
     catch_unwind(AssertUnwindSafe(prepare)).unwrap_or_else(|_| Err(panicked()))
 }
 
 /// Prepares a request that could not be known ahead of time, on another thread.
-pub(crate) async fn prepare<T: Transport>(transport: &Arc<T>, sample: Sample) -> PreparedResult<T> {
+pub(crate) async fn prepare(transport: &Arc<dyn AnyTransport>, sample: Sample) -> PreparedResult {
     let transport = Arc::clone(transport);
-    let prepared = spawn_blocking(move || transport.prepare(&sample)).await;
+    let prepared = spawn_blocking(move || transport.prepare_call(&sample)).await;
     prepared.unwrap_or_else(|_| Err(panicked()))
 }
 

@@ -68,7 +68,7 @@ impl RunState {
     }
 
     /// Waits while too many finished records are not written yet.
-    pub(crate) async fn room(&self, clock: &impl Clock) {
+    pub(crate) async fn room(&self, clock: &dyn Clock) {
         if let Some(backlog) = self.observer.0.backlog() {
             backlog.room(clock).await;
         }

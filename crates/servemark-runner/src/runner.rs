@@ -7,13 +7,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_core::{Phase, RequestError, Sample, Session, ShardCost, Stamp, Transport};
+use servemark_core::{Clock, Phase, RequestError, Sample, Session, ShardCost, Stamp, Transport};
 use servemark_pacer::Pacer;
 use servemark_schedule::Schedule;
 use tokio::task::LocalSet;
 
 use crate::alarm::Alarm;
 use crate::cost::{RunMeter, ThreadMeter};
+use crate::erased::AnyTransport;
 use crate::gate::{ClosedSlots, Pass};
 use crate::in_flight::InFlight;
 use crate::look_ahead::LookAhead;
@@ -29,14 +30,14 @@ use crate::{LoadSpec, Observer, Share, SharedPlaces, Stop, StopSignal, WarmupSpe
 /// taken on one core and used on another. A [`Fleet`](crate::Fleet) has a runner on each of several
 /// threads.
 #[derive(Debug)]
-pub struct Runner<P> {
-    alarm: Rc<Alarm<P>>,
+pub struct Runner {
+    alarm: Rc<Alarm>,
     state: RunState,
 }
 
 /// What is to be sent, and which part of it belongs to this runner.
-pub(crate) struct Work<'a, T> {
-    pub(crate) transport: &'a Arc<T>,
+pub(crate) struct Work<'a> {
+    pub(crate) transport: Arc<dyn AnyTransport>,
     pub(crate) sessions: &'a Arc<[Session]>,
     pub(crate) schedule: &'a Schedule,
     pub(crate) share: Share,
@@ -55,10 +56,15 @@ pub(crate) struct SendResult {
     pub(crate) since: RunMeter,
 }
 
-impl<P: Pacer> Runner<P> {
+impl Runner {
     /// Creates a runner for `load`. Its schedule is given together with the sessions, because both
     /// are drawn from one random state.
-    pub fn new(pacer: P, load: &LoadSpec, observer: Arc<dyn Observer>, stop: StopSignal) -> Self {
+    pub fn new(
+        pacer: impl Pacer,
+        load: &LoadSpec,
+        observer: Arc<dyn Observer>,
+        stop: StopSignal,
+    ) -> Self {
         Self::of_share(pacer, load, (Share::WHOLE, None), observer, stop)
     }
 
@@ -66,7 +72,7 @@ impl<P: Pacer> Runner<P> {
     /// the rest. Its part of the concurrency limit is its share too, unless the processes hand the
     /// given places to each other.
     pub fn of_share(
-        pacer: P,
+        pacer: impl Pacer,
         load: &LoadSpec,
         (share, places): (Share, Option<Arc<SharedPlaces>>),
         observer: Arc<dyn Observer>,
@@ -76,7 +82,7 @@ impl<P: Pacer> Runner<P> {
     }
 
     /// Creates one of the runners of a run.
-    pub(crate) fn under(pacer: P, state: RunState) -> Self {
+    pub(crate) fn under(pacer: impl Pacer, state: RunState) -> Self {
         Self { alarm: Rc::new(Alarm::new(pacer)), state }
     }
 
@@ -86,7 +92,7 @@ impl<P: Pacer> Runner<P> {
     }
 
     /// Returns the clock that the runner uses.
-    pub(crate) fn clock(&self) -> &P {
+    pub(crate) fn clock(&self) -> &dyn Clock {
         self.alarm.clock()
     }
 
@@ -198,6 +204,7 @@ impl<P: Pacer> Runner<P> {
         schedule: &Schedule,
         share: Share,
     ) -> Vec<Outcome> {
+        let transport = Arc::clone(transport);
         let work = Work { transport, sessions, schedule, share };
         let sent = self.send(phase, work, Start::Alone(None)).await;
         sent.expect("no other shard can fail to start").outcomes
@@ -205,29 +212,27 @@ impl<P: Pacer> Runner<P> {
 
     /// Sends this runner's part of the work. Returns an error, with nothing sent, if another shard
     /// cannot start.
-    pub(crate) async fn send<T: Transport>(
-        &self,
+    ///
+    /// The future is boxed because the code of any other would be compiled in each crate that awaits
+    /// it.
+    pub(crate) fn send<'a>(
+        &'a self,
         phase: Phase,
-        work: Work<'_, T>,
-        start: Start<'_>,
-    ) -> io::Result<SendResult> {
-        let sending = async {
+        work: Work<'a>,
+        start: Start<'a>,
+    ) -> Pin<Box<dyn Future<Output = io::Result<SendResult>> + 'a>> {
+        let sending = async move {
             tokio::select! {
                 biased;
                 never = self.alarm.keep() => match never {},
                 sent = self.open(phase, work, start) => sent,
             }
         };
-        LocalSet::new().run_until(sending).await
+        Box::pin(async move { LocalSet::new().run_until(sending).await })
     }
 
-    async fn open<T: Transport>(
-        &self,
-        phase: Phase,
-        work: Work<'_, T>,
-        start: Start<'_>,
-    ) -> io::Result<SendResult> {
-        let (transport, sessions) = (Arc::clone(work.transport), Arc::clone(work.sessions));
+    async fn open(&self, phase: Phase, work: Work<'_>, start: Start<'_>) -> io::Result<SendResult> {
+        let (transport, sessions) = (Arc::clone(&work.transport), Arc::clone(work.sessions));
         let (share, most) = (work.share, self.state.look_ahead);
         let calls = LookAhead::new(transport, sessions, self.total(phase, &work), share, most);
         let is_leading = share.shard() == 0 && phase == Phase::Measure;
@@ -255,7 +260,7 @@ impl<P: Pacer> Runner<P> {
     }
 
     /// Returns the number of sessions to start; [`ENDLESS`] if they repeat in rounds.
-    fn total<T>(&self, phase: Phase, work: &Work<'_, T>) -> usize {
+    fn total(&self, phase: Phase, work: &Work<'_>) -> usize {
         let is_endless = self.state.in_rounds && phase == Phase::Measure;
         if is_endless { ENDLESS } else { work.sessions.len() }
     }
@@ -263,11 +268,11 @@ impl<P: Pacer> Runner<P> {
     /// Starts each session when it is due, or by the transport's head start earlier. The gate is
     /// first come, first served, so a session that waits there delays only sessions that would wait
     /// behind it.
-    async fn start_sessions<T: Transport>(
+    async fn start_sessions(
         &self,
         phase: Phase,
-        work: &Work<'_, T>,
-        calls: &LookAhead<T>,
+        work: &Work<'_>,
+        calls: &LookAhead,
         start: Stamp,
     ) -> Vec<Outcome> {
         let Work { schedule, share, .. } = *work;
@@ -277,7 +282,7 @@ impl<P: Pacer> Runner<P> {
         }
         let mut over = pin!(self.over(phase));
         let (mut in_flight, mut pace) = (InFlight::default(), Pace::of(schedule, share, start));
-        let head_start = work.transport.head_start();
+        let head_start = work.transport.lead();
         // Sessions after the first round are due when the last one of it was.
         let more = self.total(phase, work).saturating_sub(schedule.len());
         let again = std::iter::repeat_n(schedule.span(), more);
@@ -320,9 +325,9 @@ impl<P: Pacer> Runner<P> {
         self.alarm.until(self.state.deadline.end().await).await;
     }
 
-    fn session_run<T: Transport>(&self, phase: Phase, work: &Work<'_, T>) -> SessionRun<T, P> {
+    fn session_run(&self, phase: Phase, work: &Work<'_>) -> SessionRun {
         SessionRun {
-            transport: Arc::clone(work.transport),
+            transport: Arc::clone(&work.transport),
             sessions: Arc::clone(work.sessions),
             phase,
             alarm: Rc::clone(&self.alarm),

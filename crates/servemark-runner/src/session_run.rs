@@ -10,32 +10,31 @@ use std::time::Duration;
 
 use servemark_core::{
     ErrorKind, Finish, Phase, Recorder, RequestError, RequestRecord, Sample, Session, Stamp,
-    Transport,
 };
-use servemark_pacer::Pacer;
 use tokio::task::unconstrained;
 
 use crate::Stop;
 use crate::alarm::Alarm;
 use crate::conversation::{Conversation, Turn};
+use crate::erased::{AnyTransport, PreparedResult};
 use crate::gate::Pass;
-use crate::look_ahead::{PreparedResult, prepare};
+use crate::look_ahead::prepare;
 use crate::run_state::RunState;
 
 /// How a request that was sent ended.
 pub(crate) type Outcome = Result<(), RequestError>;
 
 /// What the sessions of a phase share.
-pub(crate) struct SessionRun<T, P> {
-    pub(crate) transport: Arc<T>,
+pub(crate) struct SessionRun {
+    pub(crate) transport: Arc<dyn AnyTransport>,
     pub(crate) sessions: Arc<[Session]>,
     pub(crate) phase: Phase,
-    pub(crate) alarm: Rc<Alarm<P>>,
+    pub(crate) alarm: Rc<Alarm>,
     pub(crate) state: RunState,
 }
 
 /// A session that the gate has admitted.
-pub(crate) struct AdmittedSession<C> {
+pub(crate) struct AdmittedSession {
     /// Position of the session in the plan.
     pub(crate) index: usize,
     /// When the session was due.
@@ -45,24 +44,21 @@ pub(crate) struct AdmittedSession<C> {
     /// When the permit was granted.
     pub(crate) granted: Stamp,
     /// The prepared first request.
-    pub(crate) call: C,
+    pub(crate) call: PreparedResult,
 }
 
 /// A request that may be sent.
-struct Request<C> {
+struct Request {
     recorder: Recorder,
-    call: C,
+    call: PreparedResult,
     /// The sample of a later turn, kept if failed requests are retried.
     sample: Option<Box<Sample>>,
 }
 
-impl<T: Transport, P: Pacer> SessionRun<T, P> {
+impl SessionRun {
     /// Runs a whole session: each turn follows the previous answer. Returns how each request that
     /// was sent ended.
-    pub(crate) async fn run(
-        self: Rc<Self>,
-        session: AdmittedSession<PreparedResult<T>>,
-    ) -> Vec<Outcome> {
+    pub(crate) async fn run(self: Rc<Self>, session: AdmittedSession) -> Vec<Outcome> {
         let AdmittedSession { index, due, pass: _pass, granted, call } = session;
         let session = &self.sessions[index % self.sessions.len()];
         let begun = match session.pause {
@@ -95,7 +91,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
     /// a batch. Failed tries before the last have records of their own; a batch has one try.
     async fn complete(
         &self,
-        request: Request<PreparedResult<T>>,
+        request: Request,
         session: &Session,
     ) -> (RequestRecord, Vec<RequestRecord>) {
         let Request { mut recorder, mut call, sample } = request;
@@ -115,7 +111,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
         mut failed: RequestRecord,
         request: Option<&Sample>,
         session: &Session,
-    ) -> (Recorder, PreparedResult<T>) {
+    ) -> (Recorder, PreparedResult) {
         let planned = request.unwrap_or(&session.first);
         let recorder = Recorder::new(failed.index, failed.phase, planned, failed.scheduled);
         let recorder = recorder.after(&failed);
@@ -137,7 +133,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
 
     /// Prepares a later turn and waits until it is due; `None` if the run was stopped before, or
     /// its time is over.
-    async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request<PreparedResult<T>>> {
+    async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request> {
         let Turn { number, follow_ups, due, adds, sample } = turn;
         let phase = self.state.phase_of(index, self.phase);
         if phase == Phase::Measure && self.is_over(due) {
@@ -159,7 +155,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
     /// before.
     async fn wait(&self, due: Stamp) -> Option<Stamp> {
         let due_and_room = async {
-            self.alarm.until(due - self.transport.head_start()).await;
+            self.alarm.until(due - self.transport.lead()).await;
             self.state.room(self.alarm.clock()).await;
         };
         tokio::select! {
@@ -182,10 +178,10 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
 
     async fn carry(
         &self,
-        call: PreparedResult<T>,
+        call: PreparedResult,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
-        let mut work = pin!(self.transport.execute(call?, recorder));
+        let mut work = self.transport.send(call?, recorder);
         // Under Tokio's budget a task that has used up its turn would get `Pending` here and would
         // not be woken by a stop.
         let mut stop = pin!(unconstrained(self.state.stop.reached(Stop::Now)));

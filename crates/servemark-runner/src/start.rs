@@ -53,7 +53,7 @@ pub(crate) fn together() -> (Leader, Follower) {
 
 impl Start<'_> {
     /// Returns the common start, once all shards are ready; an error if one of them cannot start.
-    pub(crate) async fn agree(self, clock: &impl Clock) -> io::Result<Stamp> {
+    pub(crate) async fn agree(self, clock: &dyn Clock) -> io::Result<Stamp> {
         match self {
             Self::Alone(None) => Ok(clock.now()),
             Self::Alone(Some(barrier)) => barrier.start().await,
@@ -68,7 +68,7 @@ impl Start<'_> {
 impl Leader {
     async fn set_start(
         &mut self,
-        clock: &impl Clock,
+        clock: &dyn Clock,
         barrier: Option<&dyn StartBarrier>,
     ) -> io::Result<Stamp> {
         if let Some(error) = self.ready.recv().await {

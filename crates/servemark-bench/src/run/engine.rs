@@ -92,7 +92,7 @@ impl System for LoadedEngine {
     async fn begin(
         &self,
         job: &Job<'_>,
-        _runner: &Runner<SystemPacer>,
+        _runner: &Runner,
         transport: &Arc<EngineTransport>,
         sink: &RunLogSink,
     ) -> Result<(), ExecuteError> {

@@ -99,7 +99,7 @@ impl System for Server {
     async fn begin<'a>(
         &self,
         job: &Job<'a>,
-        runner: &Runner<SystemPacer>,
+        runner: &Runner,
         transport: &Arc<WireTransport>,
         sink: &RunLogSink,
     ) -> Result<Helpers<'a>, ExecuteError> {

@@ -70,7 +70,7 @@ impl System for ProvidedSystem {
     async fn begin(
         &self,
         job: &Job<'_>,
-        runner: &Runner<SystemPacer>,
+        runner: &Runner,
         transport: &Arc<ProvidedTransport>,
         _sink: &RunLogSink,
     ) -> Result<(), ExecuteError> {

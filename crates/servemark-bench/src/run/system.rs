@@ -53,7 +53,7 @@ pub(crate) trait System: Sized {
     async fn begin<'a>(
         &self,
         job: &Job<'a>,
-        runner: &Runner<SystemPacer>,
+        runner: &Runner,
         transport: &Arc<Self::Transport>,
         sink: &RunLogSink,
     ) -> Result<Self::Helpers<'a>, ExecuteError>;
@@ -136,7 +136,7 @@ impl<'a> Job<'a> {
         &self,
         load: &LoadSpec,
         sink: &RunLogSink,
-    ) -> Result<Runner<SystemPacer>, ExecuteError> {
+    ) -> Result<Runner, ExecuteError> {
         let part = (self.share(), self.ranked.and_then(RankedRun::places));
         let pacer = SystemPacer::new(self.clock.clock).map_err(ExecuteError::Machine)?;
         Ok(Runner::of_share(pacer, load, part, sink.observer(), self.stop.clone()))

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servemark_core::{RequestError, Session, Transport};
-use servemark_pacer::SystemPacer;
 use servemark_runner::{Runner, WarmupSpec};
 
 use super::greeting;
@@ -18,7 +17,7 @@ use crate::observer::RunEvent;
 pub(super) async fn warm_up(
     server: &Server,
     job: &Job<'_>,
-    runner: &Runner<SystemPacer>,
+    runner: &Runner,
     transport: &Arc<WireTransport>,
 ) -> Result<(), ExecuteError> {
     test_connection(job, transport).await?;
@@ -32,7 +31,7 @@ pub(super) async fn warm_up(
 /// Sends the requests of the load that come before the measured ones.
 pub(super) async fn send_requests<T: Transport>(
     job: &Job<'_>,
-    runner: &Runner<SystemPacer>,
+    runner: &Runner,
     transport: &Arc<T>,
 ) -> Result<(), ExecuteError> {
     try_first(job, runner, transport).await?;
@@ -57,7 +56,7 @@ async fn test_connection(
 /// Sends the first request until it succeeds, if the plan asks for it.
 async fn try_first<T: Transport>(
     job: &Job<'_>,
-    runner: &Runner<SystemPacer>,
+    runner: &Runner,
     transport: &Arc<T>,
 ) -> Result<(), ExecuteError> {
     let Some(patience) = job.plan.control.first_request else { return Ok(()) };
@@ -80,7 +79,7 @@ async fn try_first<T: Transport>(
 /// Sends the warm-up requests of the load, if there are any, and fails if all of them failed.
 async fn send_warm_up<T: Transport>(
     job: &Job<'_>,
-    runner: &Runner<SystemPacer>,
+    runner: &Runner,
     transport: &Arc<T>,
 ) -> Result<(), ExecuteError> {
     let (load, warmup) = (job.load(), job.plan.load.warmup);
@@ -113,7 +112,7 @@ pub(super) fn warmed_up<T>(
 }
 
 /// Sends the lead-in sessions by their own schedule and waits for their end.
-async fn lead_in<T: Transport>(job: &Job<'_>, runner: &Runner<SystemPacer>, transport: &Arc<T>) {
+async fn lead_in<T: Transport>(job: &Job<'_>, runner: &Runner, transport: &Arc<T>) {
     let Some((sessions, schedule)) = &job.load().lead_in else { return };
     let requests = sessions.iter().map(Session::turns).sum();
     job.context.emit(&RunEvent::WarmingUp { requests });

@@ -45,15 +45,15 @@ fn schedule(count: u64) -> Schedule {
 }
 
 /// A run of 40 sessions on several shards.
-struct World<P> {
-    lead: Runner<P>,
+struct World {
+    lead: Runner,
     shards: usize,
     collector: Arc<Collector>,
     stop: StopHandle,
 }
 
-impl<P: Pacer> World<P> {
-    fn new(pacer: P, shards: usize, limit: Option<usize>) -> Self {
+impl World {
+    fn new(pacer: impl Pacer, shards: usize, limit: Option<usize>) -> Self {
         let mut load = LoadSpec::new(ArrivalSpec::Burst);
         load.max_concurrency = limit.and_then(NonZeroUsize::new);
         let (collector, stop) = (Arc::new(Collector::default()), StopHandle::new());
@@ -61,7 +61,7 @@ impl<P: Pacer> World<P> {
         Self { lead, shards, collector, stop }
     }
 
-    async fn measure<T: Transport>(
+    async fn measure<P: Pacer, T: Transport>(
         &self,
         transport: &Arc<T>,
         enlist: impl AsyncFn(Share) -> io::Result<(P, Arc<T>)> + Send + Sync + 'static,
@@ -193,7 +193,7 @@ async fn one_that_cannot_start_keeps_all_from_starting() {
 #[tokio::test(start_paused = true)]
 async fn one_shard_alone_starts_no_other_thread() {
     let (pacer, world) = (TokioPacer::start(), World::new(TokioPacer::start(), 1, None));
-    let enlist = async |_| Err(io::Error::other("no shard"));
+    let enlist = async |_| Err::<(TokioPacer, _), _>(io::Error::other("no shard"));
     let measured = world.measure(&scripted(pacer), enlist).await.unwrap();
     assert_eq!(measured.outcomes.len(), TURNS);
     // Nothing waits for another shard, so the start is not delayed.

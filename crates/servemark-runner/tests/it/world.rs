@@ -12,7 +12,7 @@ use servemark_testkit::{Script, ScriptedTransport};
 
 /// A runner with a scripted transport, and its records.
 pub(crate) struct World {
-    pub(crate) runner: Runner<TokioPacer>,
+    pub(crate) runner: Runner,
     pub(crate) transport: Arc<ScriptedTransport<TokioPacer>>,
     pub(crate) collector: Arc<Collector>,
     pub(crate) stop: StopHandle,
