@@ -221,7 +221,10 @@ fn readings(telemetry: &Telemetry) -> impl Iterator<Item = Reading<'_>> {
             let all = Some((reading.total(), reading.sum));
             Some(Reading { head: of(series)?, at, value: None, all })
         });
-        values.chain(histograms)
+        let absent = sample.absent.iter().filter_map(move |series| {
+            Some(Reading { head: of(series)?, at, value: None, all: None })
+        });
+        values.chain(histograms).chain(absent)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The readings of one source: which series it has, and what has changed since the last time.
 
 use std::collections::{BTreeMap, HashMap};
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::vocabulary::{Role, Term, Vocabulary};
 /// Reads the texts of one source, one after the other.
 ///
 /// Known metrics become series with the names of the vocabulary. If the first text has none of
-/// them, all its gauges and counters become series with their own names.
+/// them, all other gauges and counters become series with their own names.
 ///
 /// ```
 /// use servemark_core::{Stamp, TelemetryLine};
@@ -45,6 +46,8 @@ pub struct Readings {
     touched: Vec<usize>,
     /// Positions of the histograms of which texts had values since they were reported.
     touched_histograms: Vec<usize>,
+    /// Positions of the series that lost their values with the current text.
+    lost: Vec<usize>,
     /// When histograms were last reported; `None` if the next sample has them in any case.
     histograms_at: Option<Stamp>,
     /// The lines of gauges and counters, if they are read apart from the others; else empty.
@@ -60,7 +63,8 @@ pub struct Readings {
 enum Naming {
     /// Those of the vocabulary.
     Known,
-    /// All gauges and counters, because the source has none of the vocabulary.
+    /// Those of the vocabulary, and all other gauges and counters, because the first text had none of the
+    /// vocabulary.
     Own,
 }
 
@@ -91,6 +95,8 @@ struct State {
     current: HistogramReading,
     /// Whether it is among the touched ones.
     is_touched: bool,
+    /// Whether the last text had no line of it, or no number.
+    is_absent: bool,
 }
 
 /// Series whose lines were not seen before.
@@ -117,6 +123,7 @@ impl Readings {
             series: Vec::new(),
             touched: Vec::new(),
             touched_histograms: Vec::new(),
+            lost: Vec::new(),
             histograms_at: None,
             frequent: FrequentLines::default(),
             previous: KnownText::default(),
@@ -223,7 +230,13 @@ impl Readings {
         let is_in_text = |slot: &Slot| !is_apart || !is_frequent(slot);
         let known =
             KnownText::of_lines(lines(), |key| slots(key).filter(is_in_text), &mut self.changed);
+        let mut is_there = vec![false; self.series.len()];
+        for slot in lines().flat_map(|line| slots(line.key)) {
+            is_there[slot.series] = true;
+        }
         drop(entries);
+        let missing = is_there.iter().enumerate().filter(|(_, is_there)| !**is_there);
+        missing.for_each(|(place, _)| lose(&mut self.series[place], place, &mut self.lost));
         self.frequent = if is_apart { frequent } else { FrequentLines::default() };
         self.frequent.read(text.as_bytes(), &mut self.changed);
         self.previous = known.with_text(text);
@@ -238,7 +251,11 @@ impl Readings {
     fn set_changed(&mut self) {
         for (slot, value) in self.changed.drain(..) {
             let state = &mut self.series[slot.series];
-            if !state.set(slot.part, value * slot.scale) || state.is_touched {
+            let is_set = state.set(slot.part, value * slot.scale);
+            if !is_set && state.kind != SeriesKind::Histogram {
+                lose(state, slot.series, &mut self.lost);
+            }
+            if !is_set || state.is_touched {
                 continue;
             }
             state.is_touched = true;
@@ -264,24 +281,22 @@ impl Readings {
                     }
                 }
                 (_, Entry::Line(line)) if self.slots.contains_key(line.key) => {}
-                (Naming::Known, Entry::Line(line)) => {
+                (naming, Entry::Line(line)) => {
                     if line.name != name {
                         (name, terms) = (line.name, self.vocabulary.find(line.name));
                     }
                     if let Some((role, terms)) = terms {
                         self.gather(line, role, terms, &mut fresh);
-                    }
-                }
-                (Naming::Own, Entry::Line(line)) => {
-                    if let Some(head) = self.own_series(line, &kinds) {
-                        own.push(head);
+                    } else if naming == Naming::Own {
+                        own.extend(self.own_series(line, &kinds));
                     }
                 }
                 (Naming::Known, Entry::Type(..)) => {}
             }
         }
-        let known = fresh.into_values().map(|series| self.register(series));
-        known.chain(own).map(TelemetryLine::Series).collect()
+        // Positions follow the order of the lines.
+        own.extend(fresh.into_values().map(|series| self.register(series)));
+        own.into_iter().map(TelemetryLine::Series).collect()
     }
 
     /// Adds a line, whose name has a role and these terms, to the new series that it belongs to.
@@ -371,6 +386,8 @@ impl Readings {
     /// Returns the readings that changed, by the positions of their series.
     fn sample(&mut self, at: Stamp, took_ns: u64) -> TelemetrySample {
         let mut sample = TelemetrySample::new(self.source, at, took_ns);
+        let lost = self.lost.drain(..).map(|place| &self.series[place]);
+        sample.absent.extend(lost.filter(|state| state.is_absent).map(|state| state.id));
         sample.values.reserve_exact(self.touched.len());
         report_changed(&mut self.touched, &mut self.series, |id, reading| {
             sample.values.push((id, reading.sum));
@@ -389,7 +406,7 @@ impl State {
     fn new(id: usize, kind: SeriesKind, buckets: usize) -> Self {
         let counts = if kind == SeriesKind::Histogram { buckets + 1 } else { 0 };
         let current = HistogramReading::new(vec![0.0; counts], 0.0);
-        Self { id, kind, reported: None, current, is_touched: false }
+        Self { id, kind, reported: None, current, is_touched: false, is_absent: false }
     }
 
     /// Sets a part of the current reading. Returns false if it has no value: an exporter writes NaN
@@ -397,6 +414,10 @@ impl State {
     fn set(&mut self, part: SamplePart, value: f64) -> bool {
         if !value.is_finite() {
             return false;
+        }
+        if mem::take(&mut self.is_absent) {
+            // It has a reading again, even if that is the last one it had.
+            self.reported = None;
         }
         match part {
             SamplePart::Value | SamplePart::Sum => self.current.sum = value,
@@ -423,6 +444,13 @@ impl State {
     }
 }
 
+/// Notes that a series has no value any more.
+fn lose(state: &mut State, place: usize, lost: &mut Vec<usize>) {
+    if !mem::replace(&mut state.is_absent, true) && state.reported.is_some() {
+        lost.push(place);
+    }
+}
+
 /// Takes the series that were touched, and reports those that changed, by the positions of all.
 fn report_changed(
     touched: &mut Vec<usize>,
@@ -433,6 +461,9 @@ fn report_changed(
     for place in touched.drain(..) {
         let state = &mut series[place];
         state.is_touched = false;
+        if state.is_absent {
+            continue;
+        }
         if let Some(reading) = state.changed() {
             report(state.id, reading);
         }

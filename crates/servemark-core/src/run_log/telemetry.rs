@@ -125,6 +125,10 @@ pub struct TelemetrySample {
     /// Readings of histograms, by the position of their series.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub histograms: Vec<(usize, HistogramReading)>,
+    /// Series that had readings before and have none now: their lines are missing in the answer, or
+    /// have no number. They have none until a sample has one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<usize>,
     /// Why the source could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

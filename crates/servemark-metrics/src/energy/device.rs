@@ -70,11 +70,13 @@ impl Device {
     }
 }
 
-/// Returns the GPUs of a run. A GPU that several sources report, or that one source reports several
-/// times, is taken once, from the first of them.
+/// Returns the GPUs of a run. A GPU that several sources report is taken once, from the first of them.
+/// If one source has several series of a GPU, each time is taken from the first that has a reading:
+/// labels of a GPU may change.
 pub(super) fn devices(log: &RunLog) -> Vec<Device> {
     let telemetry = log.telemetry();
     let axis = Axis::of(log);
+    // The keys begin with the position of the first series, which is that of the device.
     let mut found: BTreeMap<(usize, Key), DeviceSeries> = BTreeMap::new();
     let mut place = vec![None; telemetry.series.len()];
     for head in telemetry.series.iter().filter(|head| READ.contains(&head.name.as_str())) {
@@ -84,8 +86,8 @@ pub(super) fn devices(log: &RunLog) -> Vec<Device> {
         let key = known.unwrap_or((head.id, key));
         let device = found.entry(key.clone()).or_insert_with(|| DeviceSeries::new(source, head));
         let slot = if head.name == POWER { &mut device.power } else { &mut device.energy };
-        if slot.is_none() {
-            *slot = Some(Vec::new());
+        let points = slot.get_or_insert_with(|| Points { source: head.source, points: Vec::new() });
+        if points.source == head.source {
             place[head.id] = Some((key, head.name == POWER));
         }
     }
@@ -98,13 +100,17 @@ pub(super) fn devices(log: &RunLog) -> Vec<Device> {
         let Some((key, is_power)) = &place[id] else { return };
         let Some(device) = found.get_mut(key) else { return };
         let now = axis.seconds(at);
+        let points = if *is_power { &mut device.power } else { &mut device.energy };
+        let Some(Points { points, .. }) = points else { return };
+        if points.last().is_some_and(|(last, _)| *last >= now) {
+            return;
+        }
         if *is_power {
-            device.power.get_or_insert_default().push((now, value));
+            points.push((now, value));
         } else {
-            let counter = device.energy.get_or_insert_default();
-            let total = counter.last().map_or(0.0, |(_, total)| *total);
+            let total = points.last().map_or(0.0, |(_, total)| *total);
             let more = before.map_or(0.0, |(_, earlier)| increase(earlier, value));
-            counter.push((now, total + more));
+            points.push((now, total + more));
         }
     });
     found.into_values().map(DeviceSeries::device).collect()
@@ -132,8 +138,16 @@ impl Key {
 #[derive(Debug)]
 struct DeviceSeries {
     name: String,
-    power: Option<Vec<(f64, f64)>>,
-    energy: Option<Vec<(f64, f64)>>,
+    power: Option<Points>,
+    energy: Option<Points>,
+}
+
+/// Readings of a GPU from one source.
+#[derive(Debug)]
+struct Points {
+    /// Position of the source.
+    source: usize,
+    points: Vec<(f64, f64)>,
 }
 
 impl DeviceSeries {
@@ -148,9 +162,9 @@ impl DeviceSeries {
     }
 
     fn device(self) -> Device {
-        let counter = self.energy.unwrap_or_default();
+        let counter = self.energy.map(|energy| energy.points).unwrap_or_default();
         let has_power = self.power.is_some();
-        let power = self.power.unwrap_or_else(|| slopes(&counter));
+        let power = self.power.map_or_else(|| slopes(&counter), |power| power.points);
         Device { name: self.name, power: Curve::new(power), has_power, counter }
     }
 }

@@ -6,7 +6,8 @@ use servemark_core::{HistogramReading, SeriesHead, SeriesKind, Stamp, Telemetry}
 pub(crate) enum Replayed<'a> {
     /// A source could not be read.
     Gap { source: usize, at: Stamp, reason: &'a str },
-    /// A series has a reading, which repeats the previous one if it has not changed. Only counters of
+    /// A series has a reading, which repeats the previous one if it has not changed. One that is absent
+    /// has none until it is read again. Only counters of
     /// energy do not repeat it: they grow as long as a device has power, so one that has not changed
     /// was not read, or the device has not counted meanwhile.
     Reading {
@@ -16,7 +17,8 @@ pub(crate) enum Replayed<'a> {
         at: Stamp,
         /// The value; of a histogram, the sum of all values.
         value: f64,
-        /// Time and value of the previous reading; absent after a gap and for the first reading.
+        /// Time and value of the previous reading; absent after a gap, for the first reading and for
+        /// the first one after the series was absent.
         before: Option<(Stamp, f64)>,
         histogram: Option<&'a HistogramReading>,
     },
@@ -28,6 +30,7 @@ struct Last<'a> {
     value: f64,
     histogram: Option<&'a HistogramReading>,
     is_before_gap: bool,
+    is_absent: bool,
 }
 
 /// Calls `visit` with every gap, and with the series of a source for each of its samples.
@@ -59,14 +62,19 @@ pub(crate) fn replay<'a>(telemetry: &'a Telemetry, mut visit: impl FnMut(Replaye
         for (id, reading) in sample.histograms.iter().filter(|(id, _)| known(*id)) {
             last[*id] = Some(Last::new(sample.at, reading.sum, Some(reading)));
         }
+        for id in sample.absent.iter().filter(|id| known(**id)) {
+            if let Some(last) = &mut last[*id] {
+                last.is_absent = true;
+            }
+        }
         for (id, before) in series.iter().zip(before) {
-            let Some(now) = &mut last[*id] else { continue };
+            let Some(now) = last[*id].as_mut().filter(|now| !now.is_absent) else { continue };
             if grows_always(&telemetry.series[*id]) && now.at < sample.at {
                 continue;
             }
             now.at = sample.at;
             now.is_before_gap = false;
-            let before = before.filter(|before| !before.is_before_gap);
+            let before = before.filter(|before| !before.is_before_gap && !before.is_absent);
             visit(Replayed::Reading {
                 id: *id,
                 requested: sample.requested(),
@@ -85,6 +93,6 @@ fn grows_always(head: &SeriesHead) -> bool {
 
 impl<'a> Last<'a> {
     fn new(at: Stamp, value: f64, histogram: Option<&'a HistogramReading>) -> Self {
-        Self { at, value, histogram, is_before_gap: false }
+        Self { at, value, histogram, is_before_gap: false, is_absent: false }
     }
 }

@@ -179,3 +179,50 @@ fn cost_is_the_price_of_all_gpus_for_the_duration() {
     assert_eq!((cost.gpus, cost.per_million_tokens), (2, None));
     assert_eq!(run(Hardware::default(), Telemetry::default()).cost, None);
 }
+
+/// A GPU that is no longer among the readings did not go on with its last power.
+#[test]
+fn a_gpu_that_is_lost_makes_it_invalid() {
+    let of = |absent: &[usize]| {
+        let mut telemetry =
+            telemetry(&["gpus"], &[steady(0, &[("gpu", "0")]), steady(0, &[("gpu", "1")])]);
+        telemetry.samples.clear();
+        for second in 98..=112 {
+            let mut sample = TelemetrySample::new(0, at(f64::from(second)), 0);
+            if second == 98 {
+                sample.values = vec![(0, 300.0), (1, 200.0)];
+            }
+            if second == 105 {
+                sample.absent = absent.to_vec();
+            }
+            telemetry.add(TelemetryLine::Sample(sample));
+        }
+        energy(telemetry)
+    };
+    let both = of(&[]);
+    assert_eq!((both.joules.round(), both.valid), (5000.0, true), "{both:?}");
+    let lost = of(&[1]);
+    assert_eq!(lost.reasons, ["GPU 1 of gpus: the last reading is from second 4.0 of 10.0"]);
+}
+
+/// An exporter adds labels to a GPU, such as that of the container that uses it.
+#[test]
+fn a_gpu_whose_labels_change_is_one_gpu() {
+    let before = [("UUID", "GPU-1")];
+    let after = [("UUID", "GPU-1"), ("pod", "server")];
+    let mut telemetry = telemetry(&["gpus"], &[steady(0, &before), steady(0, &after)]);
+    telemetry.samples.clear();
+    for second in 98..=112 {
+        let mut sample = TelemetrySample::new(0, at(f64::from(second)), 0);
+        match second {
+            98 => sample.values = vec![(0, 200.0)],
+            105 => (sample.values, sample.absent) = (vec![(1, 600.0)], vec![0]),
+            _ => {}
+        }
+        telemetry.add(TelemetryLine::Sample(sample));
+    }
+    let energy = energy(telemetry);
+    // 4 s at 200 W, 1 s from 200 to 600 W, 5 s at 600 W.
+    assert_eq!((energy.joules.round(), energy.devices), (4200.0, 1));
+    assert!(energy.valid, "{energy:?}");
+}

@@ -100,6 +100,29 @@ fn counters_become_rates_and_count_from_zero_after_a_restart() {
     assert_eq!((gap.from_s, gap.to_s, gap.reason.as_str()), (3.5, Some(4.0), "refused"));
 }
 
+#[test]
+fn a_series_that_is_absent_has_no_points_and_no_increase() {
+    let mut lost = values(12.0, &[(1, 60.0)]);
+    lost.absent = vec![0, 1];
+    let telemetry = telemetry(
+        &[("waiting", SeriesKind::Gauge, ""), ("generated_tokens", SeriesKind::Counter, "tokens")],
+        vec![
+            values(10.0, &[(0, 50.0), (1, 10.0)]),
+            values(11.0, &[(1, 20.0)]),
+            lost,
+            values(13.0, &[]),
+            values(14.0, &[(0, 50.0), (1, 90.0)]),
+            values(15.0, &[(1, 95.0)]),
+        ],
+    );
+    let all = RunSeries::of(&log(telemetry));
+    assert_eq!(
+        points(&all.series, "waiting"),
+        [(0.0, 50.0), (1.0, 50.0), (4.0, 50.0), (5.0, 50.0)]
+    );
+    assert_eq!(points(&all.series, "generated_tokens"), [(1.0, 10.0), (5.0, 5.0)]);
+}
+
 /// A sample with a reading of the first series, a histogram.
 fn counts(seconds: f64, counts: [f64; 3], sum: f64) -> TelemetrySample {
     let mut sample = TelemetrySample::new(0, at(seconds), 0);

@@ -254,3 +254,39 @@ fn labels_without_end_do_not_fill_the_memory() {
     let (names, _) = read(&mut readings, &lines.concat());
     assert_eq!(names.len(), MOST_SERIES);
 }
+
+/// A line that is gone, or whose value is no number, is no reading that has not changed.
+#[test]
+fn a_series_without_a_value_is_absent_until_it_has_one() {
+    let mut readings = readings();
+    let both = |gpu: &str| {
+        format!(
+            "DCGM_FI_DEV_POWER_USAGE{{gpu=\"0\"}} 300\nDCGM_FI_DEV_POWER_USAGE{{gpu=\"1\"}} {gpu}\n"
+        )
+    };
+    let one = both("0").lines().next().unwrap().to_owned() + "\n";
+    let mut sample = |text: &str| {
+        let sample = read(&mut readings, text).1;
+        (sample.values, sample.absent)
+    };
+    assert_eq!(sample(&both("200")), (vec![(0, 300.0), (1, 200.0)], vec![]));
+    assert_eq!(sample(&one), (vec![], vec![1]));
+    assert_eq!(sample(&one), (vec![], vec![]));
+    assert_eq!(sample(&both("200")), (vec![(1, 200.0)], vec![]), "its old value is new again");
+    assert_eq!(sample(&both("NaN")), (vec![], vec![1]));
+    assert_eq!(sample(&one), (vec![], vec![]));
+    assert_eq!(sample(&both("NaN")), (vec![], vec![]));
+    assert_eq!(sample(&both("200")), (vec![(1, 200.0)], vec![]));
+}
+
+/// An engine may show its own metrics only after its first request.
+#[test]
+fn known_metrics_that_come_later_have_their_common_names() {
+    let mut readings = readings();
+    let text = "# TYPE process_open_fds gauge\nprocess_open_fds 7\n";
+    assert_eq!(read(&mut readings, text).0, ["process_open_fds"]);
+    let later = format!("# TYPE other gauge\nother 1\nvllm:num_requests_running 2\n{text}");
+    let (names, sample) = read(&mut readings, &later);
+    assert_eq!(names, ["other", "running"]);
+    assert_eq!(sample.values, [(1, 1.0), (2, 2.0)]);
+}
