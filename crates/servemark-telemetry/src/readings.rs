@@ -99,6 +99,9 @@ struct State {
     is_absent: bool,
 }
 
+/// Declared kinds of metrics by their names; `None` for kinds that are not read.
+type Kinds<'a> = HashMap<&'a str, Option<SeriesKind>>;
+
 /// Series whose lines were not seen before.
 type Fresh<'a> = BTreeMap<(&'static str, Labels<'a>), FreshSeries<'a>>;
 
@@ -270,15 +273,13 @@ impl Readings {
     fn declare(&mut self, entries: &[Entry<'_>], naming: Naming) -> Vec<TelemetryLine> {
         let mut fresh = Fresh::new();
         let mut own: Vec<SeriesHead> = Vec::new();
-        let mut kinds: HashMap<&str, SeriesKind> = HashMap::new();
+        let mut kinds = Kinds::new();
         // Most lines have the name of the line before.
         let (mut name, mut terms) = ("", None);
         for entry in entries {
             match (naming, entry) {
                 (Naming::Own, Entry::Type(name, kind)) => {
-                    if let Some(kind) = own_kind(kind) {
-                        kinds.insert(name, kind);
-                    }
+                    kinds.insert(name, own_kind(kind));
                 }
                 (_, Entry::Line(line)) if self.slots.contains_key(line.key) => {}
                 (naming, Entry::Line(line)) => {
@@ -359,13 +360,9 @@ impl Readings {
     }
 
     /// Declares a series under its own name.
-    fn own_series(
-        &mut self,
-        line: &Line<'_>,
-        kinds: &HashMap<&str, SeriesKind>,
-    ) -> Option<SeriesHead> {
+    fn own_series(&mut self, line: &Line<'_>, kinds: &Kinds<'_>) -> Option<SeriesHead> {
         let name = line.name;
-        let kind = *kinds.get(name).or_else(|| kinds.get(name.strip_suffix("_total")?))?;
+        let kind = kind_of(name, kinds)?;
         if name.ends_with("_created") || self.series.len() >= MOST_SERIES {
             return None;
         }
@@ -485,6 +482,27 @@ fn own_kind(kind: &str) -> Option<SeriesKind> {
         _ => None,
     }
 }
+
+/// Returns the kind of the lines with a name; `None` if they are not read. A metric whose kind is not
+/// declared is untyped.
+fn kind_of(name: &str, kinds: &Kinds<'_>) -> Option<SeriesKind> {
+    let counted = name.strip_suffix("_total");
+    let declared = kinds.get(name).or_else(|| kinds.get(counted?));
+    if let Some(kind) = declared {
+        return *kind;
+    }
+    let is_part =
+        |suffix: &&str| name.strip_suffix(*suffix).is_some_and(|metric| kinds.contains_key(metric));
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
+    let is_name = !name.is_empty() && name.bytes().all(is_letter);
+    if !is_name || PARTS.iter().any(is_part) {
+        return None;
+    }
+    Some(if counted.is_some() { SeriesKind::Counter } else { SeriesKind::Gauge })
+}
+
+/// Ends of the names of lines that are parts of a metric.
+const PARTS: [&str; 6] = ["_bucket", "_count", "_sum", "_created", "_info", "_gcount"];
 
 /// Maximum number of series of a source. Labels can have any number of values.
 const MOST_SERIES: usize = 512;

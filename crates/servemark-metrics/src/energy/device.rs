@@ -44,6 +44,9 @@ impl Device {
     /// not.
     pub(super) fn doubt(&self, span: f64) -> Option<String> {
         let name = &self.name;
+        if self.has_power && self.power.points().iter().any(|(_, watts)| *watts < 0.0) {
+            return Some(format!("{name}: a reading of its power is negative"));
+        }
         let mut times: Vec<f64> = self.power.points().iter().map(|(at, _)| *at).collect();
         times.dedup();
         let within = times.iter().filter(|at| (0.0..=span).contains(*at)).count();

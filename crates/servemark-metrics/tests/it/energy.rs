@@ -226,3 +226,10 @@ fn a_gpu_whose_labels_change_is_one_gpu() {
     assert_eq!((energy.joules.round(), energy.devices), (4200.0, 1));
     assert!(energy.valid, "{energy:?}");
 }
+
+#[test]
+fn negative_power_makes_it_invalid() {
+    let power = each_second(|second| if second > 105.0 { -5.0 } else { 300.0 });
+    let energy = energy(telemetry(&["gpus"], &[(0, "gpu_power", GAUGE, &[("gpu", "0")], power)]));
+    assert_eq!(energy.reasons, ["GPU 0 of gpus: a reading of its power is negative"]);
+}

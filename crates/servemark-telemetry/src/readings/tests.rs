@@ -290,3 +290,20 @@ fn known_metrics_that_come_later_have_their_common_names() {
     assert_eq!(names, ["other", "running"]);
     assert_eq!(sample.values, [(1, 1.0), (2, 2.0)]);
 }
+
+/// As the format has it, a metric without a declared kind is untyped.
+#[test]
+fn metrics_without_a_kind_are_read() {
+    let mut readings = readings();
+    let text = "# TYPE t summary\nt{quantile=\"0.5\"} 1\nt_sum 2\nt_count 3\ndepth{q=\"a\"} 4\n\
+                served_total 5\n{\"json\": 1} 6\n{a=\"1\"} 7\n<b>8</b> 9\n";
+    let mut lines = readings.read(&mut text.into(), Stamp::ZERO, 0).unwrap();
+    lines.pop();
+    let kind_of = |line: TelemetryLine| match line {
+        TelemetryLine::Series(head) => (head.name, head.kind),
+        other => panic!("{other:?}"),
+    };
+    let expected = [("depth", SeriesKind::Gauge), ("served_total", SeriesKind::Counter)];
+    let kinds: Vec<_> = lines.into_iter().map(kind_of).collect();
+    assert_eq!(kinds, expected.map(|(name, kind)| (name.to_owned(), kind)));
+}
