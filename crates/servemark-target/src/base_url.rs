@@ -3,7 +3,7 @@
 //! A base URL never contains a credential: it is written into plans, records and error messages.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 use http::uri::{Authority, InvalidUri, Scheme, Uri};
@@ -122,6 +122,7 @@ impl FromStr for BaseUrl {
         if authority.as_str().contains('@') {
             return Err(refuse("holds a user name or a password; give them as a header"));
         }
+        check_host_and_port(&authority)?;
         let path = parts.path_and_query.ok_or_else(|| refuse("is not a URL"))?;
         if path.query().is_some() {
             return Err(refuse("has a query; routes are appended to it"));
@@ -129,6 +130,30 @@ impl FromStr for BaseUrl {
         let path = path.path();
         let prefix = path.strip_suffix('/').unwrap_or(path).to_owned();
         Ok(Self { scheme, authority, prefix })
+    }
+}
+
+/// Checks what the parser of URLs leaves open: any text is a port for it, and a host may be empty.
+fn check_host_and_port(authority: &Authority) -> Result<(), BaseUrlError> {
+    let host = authority.host();
+    if host.is_empty() {
+        return Err(refuse("names no host"));
+    }
+    if let Some(address) = host.strip_prefix('[')
+        && address.trim_end_matches(']').parse::<Ipv6Addr>().is_err()
+    {
+        return Err(refuse("has brackets around what is no IPv6 address"));
+    }
+    let port = authority.as_str().strip_prefix(host).and_then(|rest| rest.strip_prefix(':'));
+    let is_port = |port: &str| {
+        let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && port.parse::<u16>().is_ok_and(|port| port > 0)
+    };
+    match port {
+        // A colon without a port means the scheme's default.
+        None | Some("") => Ok(()),
+        Some(port) if is_port(port) => Ok(()),
+        Some(_) => Err(refuse("has a port that is no number from 1 to 65535")),
     }
 }
 
@@ -222,6 +247,16 @@ mod tests {
         refused("/v1", "must begin with http:// or https://");
         refused("http://host/v1?key=1", "has a query; routes are appended to it");
         refused("not a url", "is not a URL");
+        for port in ["99999", "abc", "-1", "+1", "0", "1:2", "80a"] {
+            let text = format!("http://127.0.0.1:{port}/m");
+            let error = text.parse::<BaseUrl>().unwrap_err().to_string();
+            assert!(error.contains("port") || error.contains("is not a URL"), "{text}: {error}");
+        }
+        refused("http://127.0.0.1:99999", "has a port that is no number from 1 to 65535");
+        refused("http://[::1]:abc", "has a port that is no number from 1 to 65535");
+        refused("http://:80/x", "names no host");
+        refused("http://[nowhere]:80/x", "has brackets around what is no IPv6 address");
+        assert_eq!("http://host:/x".parse::<BaseUrl>().unwrap().port(), 80);
     }
 
     #[test]
