@@ -212,7 +212,7 @@ fn a_source_that_fails_is_not_asked_again_at_the_end() {
     sampling.until(|telemetry| !telemetry.samples.is_empty());
     let (telemetry, _) = sampling.finish();
     assert_eq!(exporter.heads().len(), 1);
-    let gap = "the server answered 404 for /a/metrics?***; does the server offer this route";
+    let gap = "the server answered 404 for /a/metrics; what it says is left out";
     assert!(gaps(&telemetry)[0].starts_with(gap), "{:?}", gaps(&telemetry));
 }
 
@@ -258,6 +258,36 @@ fn secrets_of_an_address_are_sent_and_never_told() {
     assert!(head.to_lowercase().contains("authorization: basic bwu6cznjcjn0\r\n"), "{head}");
     let message = format!("{telemetry:?} {problems:?}");
     assert!(!message.contains("hush") && !message.contains("s3cr3t"), "{message}");
+}
+
+/// Servers repeat the address on their error pages, escaped, decoded or in other forms.
+#[test]
+fn secrets_that_a_server_repeats_in_any_form_are_never_told() {
+    let page = "<p>/metrics?user=us3r&amp;token=hush%20hush</p> /metrics?user=us3r&token=hush hush \
+                hush+hush us3r Authorization: Basic bWU6czNjcjN0 me:s3cr3t s3cr3t";
+    for status in [401, 404, 500] {
+        let exporter = Exporter::start(move |_| ExporterAnswer::Refusal(status, page.to_owned()));
+        let url = exporter.url("/metrics?user=us3r&token=hush%20hush#part");
+        let url = url.replace("http://", "http://me:s3cr3t@");
+        let mut sampling = Sampling::start(vec![source(&url)]);
+        sampling.until(|telemetry| !telemetry.samples.is_empty());
+        let (telemetry, problems) = sampling.finish();
+        let message = format!("{telemetry:?} {problems:?}");
+        assert!(message.contains(&format!("the server answered {status} for /metrics;")));
+        for secret in ["hush", "us3r", "s3cr3t", "bWU6", "Basic"] {
+            assert!(!message.contains(secret), "{secret} is in {message}");
+        }
+    }
+}
+
+/// Without secrets the server's own words help.
+#[test]
+fn what_a_server_says_is_told_if_the_address_has_no_secrets() {
+    let exporter = Exporter::start(|_| ExporterAnswer::Refusal(404, "no such page".to_owned()));
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| !telemetry.samples.is_empty());
+    let (telemetry, _) = sampling.finish();
+    assert!(gaps(&telemetry)[0].contains("404 for /metrics: no such page"), "{telemetry:?}");
 }
 
 /// Returns a text of a real vLLM, whole or with the lines that are read alone, which all vary with
