@@ -224,7 +224,8 @@ impl SourceReader {
     fn end(&mut self, answer: Result<Text, String>, opener: &Opener, report: &mut Report) {
         self.progress = Progress::Idle;
         let at = report.clock.now();
-        let took_ns = at.since(self.asked).as_nanos() as u64;
+        let took = at.since(self.asked);
+        let took_ns = took.as_nanos() as u64;
         let lines = answer.and_then(|mut text| {
             let lines = self.readings.read(&mut text, at, took_ns);
             lines.ok_or_else(|| NO_METRICS.to_owned())
@@ -235,8 +236,8 @@ impl SourceReader {
                 self.last_problem = None;
                 report.held.extend(lines);
             }
-            // The next answer decides.
-            Err(_) if is_asked_again => {}
+            // The next answer decides, unless nothing was known for as long as an answer may take.
+            Err(_) if is_asked_again && took < LONGEST_ANSWER => {}
             Err(problem) => self.miss(at, problem, report),
         }
     }

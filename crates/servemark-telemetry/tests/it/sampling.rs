@@ -362,6 +362,24 @@ fn a_server_that_cannot_leave_lines_out_is_asked_for_the_whole_text_again() {
     }
 }
 
+/// Nothing is known for two seconds, although the next answer is as wanted.
+#[test]
+fn a_query_that_is_not_answered_leaves_a_gap() {
+    let exporter = Exporter::start(|number| match number {
+        1 => ExporterAnswer::Silence,
+        _ => ExporterAnswer::Text(vllm(number, true)),
+    });
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| telemetry.samples.len() > 3);
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!(gaps(&telemetry), ["the total time-out of 2s passed"]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let errors: Vec<bool> = telemetry.samples.iter().map(|it| it.error.is_some()).collect();
+    assert_eq!(errors[..4], [false, true, false, false]);
+    let asked: Vec<bool> = exporter.heads().iter().map(|head| head.contains("name%5B")).collect();
+    assert_eq!(asked[..4], [false, true, false, false]);
+}
+
 /// It is not known whether a server that came back leaves lines out, so the whole text is first.
 #[test]
 fn a_server_that_fails_is_asked_for_the_whole_text_first() {
