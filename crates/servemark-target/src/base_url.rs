@@ -3,7 +3,7 @@
 //! A base URL never contains a credential: it is written into plans, records and error messages.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use http::uri::{Authority, InvalidUri, Scheme, Uri};
@@ -85,6 +85,34 @@ impl BaseUrl {
         let address = self.host().parse::<IpAddr>();
         self.host() == "localhost"
             || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
+    }
+
+    /// Returns whether both addresses lead to the same port of one host by the same scheme. The names
+    /// of this machine's own address, such as `localhost`, `127.0.0.1` and `[::1]`, count as one
+    /// host.
+    ///
+    /// ```
+    /// use servemark_target::BaseUrl;
+    ///
+    /// let base: BaseUrl = "http://localhost:8000".parse()?;
+    /// assert!(base.is_same_server(&"http://127.0.0.1:8000/metrics".parse()?));
+    /// assert!(!base.is_same_server(&"http://127.0.0.1:8001".parse()?));
+    /// # Ok::<(), servemark_target::BaseUrlError>(())
+    /// ```
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        let is_same_host = self.host().eq_ignore_ascii_case(other.host())
+            || (self.is_own_address() && other.is_own_address());
+        is_same_host && self.port() == other.port() && self.scheme == other.scheme
+    }
+
+    /// Returns whether the host is a name of the address by which programs of this machine reach each
+    /// other. An address that means all of them, such as `0.0.0.0`, leads to it, too.
+    fn is_own_address(&self) -> bool {
+        let is_own = |address: IpAddr| {
+            let own = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+            address.is_unspecified() || own.contains(&address)
+        };
+        self.host().eq_ignore_ascii_case("localhost") || self.host().parse().is_ok_and(is_own)
     }
 
     /// Returns the port; the scheme's default if none is given.
@@ -218,6 +246,24 @@ mod tests {
         }
         for text in ["http://10.0.0.1", "http://localhost.example", "http://[fe80::1]:8000"] {
             assert!(!is_known(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_names_of_this_machines_own_address_are_one_server() {
+        let is_same = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|text| text.parse::<BaseUrl>().unwrap());
+            assert_eq!(one.is_same_server(&other), other.is_same_server(&one));
+            one.is_same_server(&other)
+        };
+        for own in ["http://localhost:80", "http://LocalHost", "http://[::1]/a", "http://0.0.0.0"] {
+            assert!(is_same(own, "http://127.0.0.1:80/metrics"), "{own}");
+        }
+        assert!(is_same("http://GPU0:9400", "http://gpu0:9400/metrics"));
+        for other in
+            ["http://127.0.0.1:81", "https://127.0.0.1:80", "http://127.0.0.2:80", "http://h:80"]
+        {
+            assert!(!is_same(other, "http://127.0.0.1:80"), "{other}");
         }
     }
 

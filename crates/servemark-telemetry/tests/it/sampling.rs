@@ -290,6 +290,28 @@ fn what_a_server_says_is_told_if_the_address_has_no_secrets() {
     assert!(gaps(&telemetry)[0].contains("404 for /metrics: no such page"), "{telemetry:?}");
 }
 
+#[test]
+fn names_of_one_address_are_one_source() {
+    let of_server = |base: &str| {
+        let target = TargetSpec::new(base.parse().unwrap());
+        SamplerSource::of_server(&Target::new(&target, Credentials::new()).unwrap())
+    };
+    let server = of_server("http://127.0.0.1:8000");
+    for url in ["http://localhost:8000/metrics", "http://[::1]:8000/metrics/"] {
+        assert!(server.is_same(&source(url)) && source(url).is_same(&server), "{url}");
+    }
+    for url in [
+        "http://localhost:8001/metrics",
+        "http://localhost:8000/other",
+        "http://localhost:8000/metrics?a=b",
+        "http://gpu0:8000/metrics",
+    ] {
+        assert!(!server.is_same(&source(url)), "{url}");
+    }
+    let devices = || SamplerSource::of_devices(Box::new(OneGpu { readings: 0 }));
+    assert!(devices().is_same(&devices()) && !devices().is_same(&server));
+}
+
 /// Returns a text of a real vLLM, whole or with the lines that are read alone, which all vary with
 /// `number`.
 fn vllm(number: usize, is_whole: bool) -> String {
