@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use servemark_client::{Credentials, MetricsUrl, Target, TargetSpec};
 use servemark_core::{MonotonicClock, Telemetry, TelemetryLine};
-use servemark_mock::{MockServer, MockSpec};
+use servemark_mock::{ImitatedEngine, MockServer, MockSpec};
 use servemark_telemetry::{DeviceReader, ReadingOccasion, Sampler, SamplerSource, SamplerSpec};
 use servemark_testkit::{ExporterAnswer, ScriptedExporter as Exporter};
 
@@ -310,6 +310,17 @@ fn names_of_one_address_are_one_source() {
     }
     let devices = || SamplerSource::of_devices(Box::new(OneGpu { readings: 0 }));
     assert!(devices().is_same(&devices()) && !devices().is_same(&server));
+}
+
+#[test]
+fn sglangs_preemptions_are_read() {
+    let spec = MockSpec { engine: Some(ImitatedEngine::Sglang), ..MockSpec::default() };
+    let server = MockServer::start(spec).unwrap();
+    let url = format!("{}/metrics", server.base_url());
+    let mut sampling = Sampling::start(vec![source(&url)]);
+    sampling.until(|telemetry| !telemetry.samples.is_empty());
+    let (telemetry, _) = sampling.finish();
+    assert!(names(&telemetry).contains(&"preemptions"), "{:?}", names(&telemetry));
 }
 
 /// Returns a text of a real vLLM, whole or with the lines that are read alone, which all vary with
