@@ -117,7 +117,8 @@ impl Incoming {
             Err(error) => Err(error.into()),
         };
         match is_over {
-            Ok(false) if self.is_too_long() => Err(self.failure(None)),
+            // One read may have brought much more than the longest text, with its end.
+            Ok(_) if self.is_too_long() => Err(self.failure(None)),
             Ok(is_over) => Ok(is_over),
             Err(loss) => Err(self.failure(Some(loss))),
         }
@@ -218,3 +219,24 @@ impl Incoming {
 
 /// Least room for a read in bytes: that of the largest segment of a connection within a machine.
 const LEAST_ROOM: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes an answer of this length at once.
+    fn take(length: usize) -> Result<bool, Failure> {
+        let mut incoming = Incoming::into(Memory::default());
+        let mut bytes = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n").into_bytes();
+        bytes.resize(bytes.len() + length, b'x');
+        let received = bytes.len();
+        incoming.memory.bytes = bytes;
+        incoming.take(Ok(received))
+    }
+
+    #[test]
+    fn a_whole_answer_may_be_too_long() {
+        assert!(take(LONGEST_TEXT - 1).unwrap());
+        assert!(matches!(take(LONGEST_TEXT).unwrap_err().reason, Reason::TooLong));
+    }
+}

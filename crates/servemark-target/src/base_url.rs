@@ -3,7 +3,7 @@
 //! A base URL never contains a credential: it is written into plans, records and error messages.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use http::uri::{Authority, InvalidUri, Scheme, Uri};
@@ -87,6 +87,34 @@ impl BaseUrl {
             || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
     }
 
+    /// Returns whether both addresses lead to the same port of one host by the same scheme. The names
+    /// of this machine's own address, such as `localhost`, `127.0.0.1` and `[::1]`, count as one
+    /// host.
+    ///
+    /// ```
+    /// use servemark_target::BaseUrl;
+    ///
+    /// let base: BaseUrl = "http://localhost:8000".parse()?;
+    /// assert!(base.is_same_server(&"http://127.0.0.1:8000/metrics".parse()?));
+    /// assert!(!base.is_same_server(&"http://127.0.0.1:8001".parse()?));
+    /// # Ok::<(), servemark_target::BaseUrlError>(())
+    /// ```
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        let is_same_host = self.host().eq_ignore_ascii_case(other.host())
+            || (self.is_own_address() && other.is_own_address());
+        is_same_host && self.port() == other.port() && self.scheme == other.scheme
+    }
+
+    /// Returns whether the host is a name of the address by which programs of this machine reach each
+    /// other. An address that means all of them, such as `0.0.0.0`, leads to it, too.
+    fn is_own_address(&self) -> bool {
+        let is_own = |address: IpAddr| {
+            let own = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+            address.is_unspecified() || own.contains(&address)
+        };
+        self.host().eq_ignore_ascii_case("localhost") || self.host().parse().is_ok_and(is_own)
+    }
+
     /// Returns the port; the scheme's default if none is given.
     pub fn port(&self) -> u16 {
         let default = if self.is_https() { 443 } else { 80 };
@@ -122,6 +150,7 @@ impl FromStr for BaseUrl {
         if authority.as_str().contains('@') {
             return Err(refuse("holds a user name or a password; give them as a header"));
         }
+        check_host_and_port(&authority)?;
         let path = parts.path_and_query.ok_or_else(|| refuse("is not a URL"))?;
         if path.query().is_some() {
             return Err(refuse("has a query; routes are appended to it"));
@@ -129,6 +158,30 @@ impl FromStr for BaseUrl {
         let path = path.path();
         let prefix = path.strip_suffix('/').unwrap_or(path).to_owned();
         Ok(Self { scheme, authority, prefix })
+    }
+}
+
+/// Checks what the parser of URLs leaves open: any text is a port for it, and a host may be empty.
+fn check_host_and_port(authority: &Authority) -> Result<(), BaseUrlError> {
+    let host = authority.host();
+    if host.is_empty() {
+        return Err(refuse("names no host"));
+    }
+    if let Some(address) = host.strip_prefix('[')
+        && address.trim_end_matches(']').parse::<Ipv6Addr>().is_err()
+    {
+        return Err(refuse("has brackets around what is no IPv6 address"));
+    }
+    let port = authority.as_str().strip_prefix(host).and_then(|rest| rest.strip_prefix(':'));
+    let is_port = |port: &str| {
+        let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && port.parse::<u16>().is_ok_and(|port| port > 0)
+    };
+    match port {
+        // A colon without a port means the scheme's default.
+        None | Some("") => Ok(()),
+        Some(port) if is_port(port) => Ok(()),
+        Some(_) => Err(refuse("has a port that is no number from 1 to 65535")),
     }
 }
 
@@ -197,6 +250,24 @@ mod tests {
     }
 
     #[test]
+    fn the_names_of_this_machines_own_address_are_one_server() {
+        let is_same = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|text| text.parse::<BaseUrl>().unwrap());
+            assert_eq!(one.is_same_server(&other), other.is_same_server(&one));
+            one.is_same_server(&other)
+        };
+        for own in ["http://localhost:80", "http://LocalHost", "http://[::1]/a", "http://0.0.0.0"] {
+            assert!(is_same(own, "http://127.0.0.1:80/metrics"), "{own}");
+        }
+        assert!(is_same("http://GPU0:9400", "http://gpu0:9400/metrics"));
+        for other in
+            ["http://127.0.0.1:81", "https://127.0.0.1:80", "http://127.0.0.2:80", "http://h:80"]
+        {
+            assert!(!is_same(other, "http://127.0.0.1:80"), "{other}");
+        }
+    }
+
+    #[test]
     fn a_slash_that_stays_travels_as_text() {
         for text in ["http://host:1/", "http://host:1/a/", "http://host:1/a//", "http://host:1"] {
             let base = BaseUrl::with_slash(text).unwrap();
@@ -222,6 +293,16 @@ mod tests {
         refused("/v1", "must begin with http:// or https://");
         refused("http://host/v1?key=1", "has a query; routes are appended to it");
         refused("not a url", "is not a URL");
+        for port in ["99999", "abc", "-1", "+1", "0", "1:2", "80a"] {
+            let text = format!("http://127.0.0.1:{port}/m");
+            let error = text.parse::<BaseUrl>().unwrap_err().to_string();
+            assert!(error.contains("port") || error.contains("is not a URL"), "{text}: {error}");
+        }
+        refused("http://127.0.0.1:99999", "has a port that is no number from 1 to 65535");
+        refused("http://[::1]:abc", "has a port that is no number from 1 to 65535");
+        refused("http://:80/x", "names no host");
+        refused("http://[nowhere]:80/x", "has brackets around what is no IPv6 address");
+        assert_eq!("http://host:/x".parse::<BaseUrl>().unwrap().port(), 80);
     }
 
     #[test]

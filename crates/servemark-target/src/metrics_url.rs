@@ -11,7 +11,7 @@ use crate::base_url::BaseUrl;
 /// The address of a source of metrics, such as `http://127.0.0.1:9400/metrics`.
 ///
 /// A user name, a password and a query are secrets: they are sent, and are neither shown nor
-/// serialised.
+/// serialised. A fragment, which would never be sent, is dropped.
 ///
 /// ```
 /// use servemark_target::MetricsUrl;
@@ -51,10 +51,10 @@ impl MetricsUrl {
         self.user.as_deref().map(decoded)
     }
 
-    /// Replaces the secrets in a message.
-    pub fn redacted(&self, message: &str) -> String {
-        let secrets = self.query.iter().chain(&self.user).filter(|secret| !secret.is_empty());
-        secrets.fold(message.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
+    /// Returns whether requests carry secrets. What such a server says must not be shown: it may
+    /// repeat them in any form, for example escaped or in base64.
+    pub fn has_secrets(&self) -> bool {
+        self.query.iter().chain(&self.user).any(|secret| !secret.is_empty())
     }
 }
 
@@ -69,6 +69,7 @@ impl FromStr for MetricsUrl {
     type Err = MetricsUrlError;
 
     fn from_str(text: &str) -> Result<Self, MetricsUrlError> {
+        let (text, _fragment) = text.split_once('#').unwrap_or((text, ""));
         let (text, query) = match text.split_once('?') {
             Some((text, query)) => (text, Some(query.to_owned())),
             None => (text, None),
@@ -144,10 +145,28 @@ mod tests {
         );
         assert_eq!(decoded("a:b%20c%"), b"a:b c%");
         assert_eq!(url.user().unwrap(), b"a:b c");
-        let message = "cannot read /x/metrics?name=up&token=t of a:b%20c";
-        assert_eq!(url.redacted(message), "cannot read /x/metrics?*** of ***");
         let plain: MetricsUrl = String::from(url.clone()).parse().unwrap();
         assert!(plain.route().is_empty() && plain.user().is_none());
+    }
+
+    #[test]
+    fn an_address_has_secrets_or_not() {
+        let has_secrets = |text: &str| text.parse::<MetricsUrl>().unwrap().has_secrets();
+        for text in ["http://h/m?t", "http://me@h/m", "http://me:pass@h/m?t=u"] {
+            assert!(has_secrets(text), "{text}");
+        }
+        for text in ["http://h/m", "http://h/m?", "http://@h/m", "http://h/m#f"] {
+            assert!(!has_secrets(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fragment_is_dropped() {
+        for text in ["http://h:1/m?token=t#frag", "http://h:1/m?token=t#a?b=c"] {
+            assert_eq!(text.parse::<MetricsUrl>().unwrap().route(), "?token=t");
+        }
+        let url: MetricsUrl = "http://h:1/m#?token=t".parse().unwrap();
+        assert_eq!((url.to_string(), url.route()), ("http://h:1/m".to_owned(), String::new()));
     }
 
     #[test]
@@ -155,5 +174,17 @@ mod tests {
         let error = "ftp://me:secret@host/metrics".parse::<MetricsUrl>().unwrap_err().to_string();
         assert!(error.contains("must begin with http://") && !error.contains("secret"), "{error}");
         assert!("metrics".parse::<MetricsUrl>().is_err());
+        for text in [
+            "http://me:secret@:80/x",
+            "http://me:secret@host:99999/m",
+            "http://me:secret@host:abc/m",
+            "http://me:secret@host:-1/m",
+            "http://me:sec#ret@host/m",
+            "http://me:sec/ret@host/m",
+        ] {
+            let error = text.parse::<MetricsUrl>().unwrap_err().to_string();
+            assert!(error.contains("port") || error.contains("names no host"), "{error}");
+            assert!(!error.contains("sec"), "{error}");
+        }
     }
 }

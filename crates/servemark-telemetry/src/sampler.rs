@@ -10,7 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use mio::Poll;
-use servemark_client::{ClientError, Credentials, MetricsUrl, Target, TargetSpec};
+use servemark_client::{BaseUrl, ClientError, Credentials, MetricsUrl, Target, TargetSpec};
 use servemark_core::{MonotonicClock, TelemetryLine};
 use thiserror::Error;
 use tokio::sync::watch;
@@ -95,14 +95,22 @@ impl SamplerSource {
     }
 
     /// Returns whether the other source has the same address, with its query, or the same devices.
+    /// The names of this machine's own address, such as `localhost` and `127.0.0.1`, are the same.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.name == other.name && self.query() == other.query()
+        match (self.address(), other.address()) {
+            (Some((base, route)), Some((other_base, other_route))) => {
+                base.is_same_server(other_base) && base.path(route) == other_base.path(other_route)
+            }
+            (None, None) => self.name == other.name,
+            _ => false,
+        }
     }
 
-    fn query(&self) -> String {
+    /// Returns the base and the route of an address.
+    fn address(&self) -> Option<(&BaseUrl, &str)> {
         match &self.kind {
-            SourceKind::Exporter { url: Some(url), .. } => url.route(),
-            SourceKind::Exporter { .. } | SourceKind::Devices(_) => String::new(),
+            SourceKind::Exporter { target, route, .. } => Some((target.base_url(), route)),
+            SourceKind::Devices(_) => None,
         }
     }
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use mio::{Interest, Registry, Token};
 use servemark_client::{
-    ClientError, MetricsUrl, Text, TextConnection, TextLoss, TextPool, TextReader,
+    ClientError, ClientErrorKind, MetricsUrl, Text, TextConnection, TextLoss, TextPool, TextReader,
 };
 use servemark_core::{
-    Clock, MonotonicClock, RequestError, Stamp, TelemetryLine, TelemetrySample, TelemetrySource,
+    Clock, MonotonicClock, Stamp, TelemetryLine, TelemetrySample, TelemetrySource,
 };
 
 use crate::Readings;
@@ -178,7 +178,7 @@ impl SourceReader {
                 self.progress = exporter.open(self.index, opener);
             }
             Poll::Ready(Err(TextLoss::Failed(error))) => {
-                let problem = exporter.problem(error);
+                let problem = exporter.problem(&error);
                 self.end(Err(problem), opener, report);
             }
             Poll::Ready(Ok(text)) => self.end(Ok(text), opener, report),
@@ -203,7 +203,7 @@ impl SourceReader {
         exporter.reader = Some(reader);
         exporter.set_query();
         if mem::replace(&mut self.progress, Progress::Idle) == Progress::Opening {
-            let answer = answer.map_err(|error| exporter.problem(error));
+            let answer = answer.map_err(|error| exporter.problem(&error));
             self.end(answer, opener, report);
         }
     }
@@ -224,7 +224,8 @@ impl SourceReader {
     fn end(&mut self, answer: Result<Text, String>, opener: &Opener, report: &mut Report) {
         self.progress = Progress::Idle;
         let at = report.clock.now();
-        let took_ns = at.since(self.asked).as_nanos() as u64;
+        let took = at.since(self.asked);
+        let took_ns = took.as_nanos() as u64;
         let lines = answer.and_then(|mut text| {
             let lines = self.readings.read(&mut text, at, took_ns);
             lines.ok_or_else(|| NO_METRICS.to_owned())
@@ -235,8 +236,8 @@ impl SourceReader {
                 self.last_problem = None;
                 report.held.extend(lines);
             }
-            // The next answer decides.
-            Err(_) if is_asked_again => {}
+            // The next answer decides, unless nothing was known for as long as an answer may take.
+            Err(_) if is_asked_again && took < LONGEST_ANSWER => {}
             Err(problem) => self.miss(at, problem, report),
         }
     }
@@ -336,11 +337,26 @@ impl Exporter {
         }
     }
 
-    /// Returns the message of a failure, without anything secret.
-    fn problem(&self, error: ClientError) -> String {
-        let message = RequestError::from(error).message;
-        self.url.as_ref().map_or_else(|| message.clone(), |url| url.redacted(&message))
+    fn problem(&self, error: &ClientError) -> String {
+        match &self.url {
+            Some(url) if url.has_secrets() => without_answer(url, error),
+            _ => error.with_causes(),
+        }
     }
+}
+
+/// Returns the message of a failure without anything that the server sent, which may repeat the
+/// secrets of the address.
+fn without_answer(url: &MetricsUrl, error: &ClientError) -> String {
+    let words = match error.kind() {
+        ClientErrorKind::Status(status) => {
+            format!("the server answered {status} for {}", url.base().path(""))
+        }
+        ClientErrorKind::Decode => "the answer cannot be read".to_owned(),
+        // These messages are our own; their causes may not be.
+        _ => return error.to_string(),
+    };
+    format!("{words}; what it says is left out, because the address has secrets")
 }
 
 const NO_METRICS: &str = "the answer has no line of a metric";

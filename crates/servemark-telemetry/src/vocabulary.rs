@@ -144,7 +144,7 @@ const TERMS: &[Term] = &[
     term("sglang:gen_throughput", "generation_rate", Gauge, "tokens/s"),
     term("sglang:spec_accept_length", "accept_length", Gauge, "tokens"),
     term("sglang:num_retracted_reqs", "retracted", Gauge, ""),
-    term("sglang:num_retractions", "preemptions", Counter, ""),
+    term("sglang:num_retracted_requests", "preemptions", Counter, ""),
     term("sglang:prompt_tokens", "prompt_tokens", Counter, "tokens"),
     term("sglang:cached_tokens", "cached_tokens", Counter, "tokens"),
     term("sglang:generation_tokens", "generated_tokens", Counter, "tokens"),
@@ -249,6 +249,17 @@ mod tests {
         let (_, terms) = vocabulary.find("nv_trt_llm_request_metrics").unwrap();
         assert_eq!(terms.iter().map(|term| term.name).collect::<Vec<_>>(), ["running", "waiting"]);
         assert!(vocabulary.find("python_info").is_none());
+    }
+
+    /// SGLang has a gauge, a counter and, in some versions, a histogram of nearly the same name.
+    #[test]
+    fn sglangs_preemptions_are_its_counter_of_retracted_requests() {
+        let vocabulary = Vocabulary::get();
+        let name = |sample: &str| vocabulary.find(sample).map(|(_, terms)| terms[0].name);
+        assert_eq!(name("sglang:num_retracted_requests_total"), Some("preemptions"));
+        assert_eq!(name("sglang:num_retracted_reqs"), Some("retracted"));
+        assert_eq!(name("sglang:num_retractions"), None);
+        assert_eq!(name("sglang:num_retractions_count"), None);
     }
 
     /// vLLM has a histogram whose own name ends in `_total`.

@@ -18,6 +18,8 @@ pub enum ExporterAnswer {
     Text(String),
     /// It answers with this status and no text.
     Status(u16),
+    /// It answers with this status and this text.
+    Refusal(u16, String),
     /// The connection ends without an answer.
     Hangup,
     /// The connection stays open without an answer.
@@ -81,6 +83,7 @@ fn serve(
         let (status, body) = match script(number) {
             ExporterAnswer::Text(text) => (200, text),
             ExporterAnswer::Status(status) => (status, String::new()),
+            ExporterAnswer::Refusal(status, text) => (status, text),
             ExporterAnswer::Hangup => return,
             ExporterAnswer::Silence => continue,
             ExporterAnswer::Endless => {

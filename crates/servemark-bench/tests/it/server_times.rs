@@ -144,6 +144,27 @@ fn documents_have_parts_too() {
 }
 
 #[test]
+fn sglangs_chat_documents_have_their_times_on_request() {
+    let mut mock = simulator(5000.0);
+    mock.engine = Some(ImitatedEngine::Sglang);
+    let mut plan = plan(BackendName::SglangOaiChat, &[]);
+    plan.server = ServerSpec::Simulated(mock);
+    plan.wire.common_mut().stream = false;
+    let anatomy_of = |plan: &_| {
+        let log = execute(plan, &RunContext::new(Arc::new(NoProgress))).unwrap().log;
+        (Anatomy::of(&log), log)
+    };
+    assert_eq!(anatomy_of(&plan).0.with_server_times, 0, "it was not asked");
+    plan.control.server_times = true;
+    let (anatomy, log) = anatomy_of(&plan);
+    assert_eq!(anatomy.with_server_times, 20);
+    is_true(&log, &anatomy, RequestPart::ServerQueue, |parts| parts.queue_ns);
+    is_true(&log, &anatomy, RequestPart::Prefill, |parts| parts.prefill_ns);
+    let clock = anatomy.clock.as_ref().unwrap();
+    assert!((clock.offset_ms - 5000.0).abs() <= clock.bound_ms + 0.2, "{clock:?}");
+}
+
+#[test]
 fn a_transfer_between_workers_is_a_part() {
     for skew_ms in [0.0, 5000.0, -5000.0] {
         let mut mock = simulator(skew_ms);

@@ -101,7 +101,7 @@ impl TelemetryArgs {
             "off" => Ok(None),
             "auto" => Ok(Some(MetricsSource::NvmlIfPresent)),
             "nvml" => Ok(Some(MetricsSource::Nvml)),
-            url => source(Self::GPU_METRICS, url).map(Some),
+            url => gpu_exporter(url).map(Some),
         }
     }
 
@@ -120,6 +120,16 @@ fn source(flag: Flag, url: &str) -> Result<MetricsSource, CliError> {
         return Ok(MetricsSource::Server);
     }
     let url = url.parse().map_err(|error| CliError::setting(flag, error))?;
+    Ok(MetricsSource::Url(url))
+}
+
+/// Returns the exporter at an address. An error lists what else the flag takes, because the text may
+/// be a misspelt name.
+fn gpu_exporter(url: &str) -> Result<MetricsSource, CliError> {
+    let url = url.parse().map_err(|error| {
+        let why = format!("must be auto, off, nvml or the URL of an exporter: {error}");
+        CliError::setting(TelemetryArgs::GPU_METRICS, why)
+    })?;
     Ok(MetricsSource::Url(url))
 }
 
@@ -173,13 +183,19 @@ mod tests {
         assert_eq!(requested("off", None).unwrap().telemetry, None);
         let error = requested("off", Some(-1.0)).unwrap_err().to_string();
         assert!(error.contains("must be a number above 0, not -1"), "{error}");
-        assert!(requested("cuda", None).unwrap_err().to_string().contains("--gpu-metrics"));
+        for wrong in ["cuda", "http://me:secret@gpu:99999/metrics"] {
+            let error = requested(wrong, None).unwrap_err().to_string();
+            assert!(error.contains("--gpu-metrics must be auto, off, nvml or the URL"), "{error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
     }
 
     #[test]
     fn what_cannot_be_read_is_refused() {
         refused(&args(&["ftp://gpu:9400/metrics"], None), "must begin with http://");
         refused(&args(&["gpu:9400/metrics"], None), "is not a URL");
+        refused(&args(&["http://127.0.0.1:99999/m"], None), "no number from 1 to 65535");
+        refused(&args(&["http://u:p@:80/x"], None), "names no host");
         refused(&args(&["auto"], Some(0.01)), "must lie in 0.1 to 60");
     }
 }

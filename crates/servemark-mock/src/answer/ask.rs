@@ -36,6 +36,7 @@ pub(crate) struct Ask {
     prompt: Prompt,
     query: Prompt,
     questions: Value,
+    return_meta_info: Option<bool>,
     sampling_params: SamplingParams,
     state: Value,
     stream: Option<bool>,
@@ -242,6 +243,11 @@ impl Ask {
     /// Whether each event of `DashScope` holds only the new text.
     pub(crate) fn wants_pieces(&self) -> bool {
         self.parameters.incremental_output.unwrap_or(false)
+    }
+
+    /// Whether each choice of SGLang's chat documents has the server's facts about it.
+    pub(crate) fn wants_meta_info(&self) -> bool {
+        self.return_meta_info.unwrap_or(false)
     }
 
     pub(crate) fn is_stream(&self) -> bool {

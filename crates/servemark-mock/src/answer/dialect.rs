@@ -16,7 +16,7 @@ use super::shapes::{
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
 use super::{TimesWords, TrueTimes, decision, vectors, words};
-use crate::{MockSpec, ReportedTimes};
+use crate::{ImitatedEngine, MockSpec, ReportedTimes};
 
 /// The dialects that the server speaks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -257,13 +257,20 @@ impl<'a> ResponseBuilder<'a> {
 
     fn chat_document(&self, tokens: u32) -> Value {
         let message = json!({"role": "assistant", "content": words::text(tokens)});
+        let is_sglang = self.spec.engine == Some(ImitatedEngine::Sglang);
+        let meta_info = (is_sglang && self.ask.wants_meta_info())
+            .then(|| self.meta_info(self.prompt_tokens(), tokens));
         let choice = |index| {
-            json!({
+            let mut choice = json!({
                 "index": index,
                 "message": message,
                 "logprobs": self.logprobs(tokens),
                 "finish_reason": "length",
-            })
+            });
+            if let Some(meta_info) = &meta_info {
+                choice["meta_info"] = meta_info.clone();
+            }
+            choice
         };
         let choices: Vec<Value> = (0..self.choices()).map(choice).collect();
         self.openai("chatcmpl", "chat.completion", &choices)
@@ -354,6 +361,11 @@ impl<'a> ResponseBuilder<'a> {
     }
 
     fn generated_for(&self, prompt_tokens: u32, tokens: u32) -> Value {
+        json!({"text": words::text(tokens), "meta_info": self.meta_info(prompt_tokens, tokens)})
+    }
+
+    /// SGLang's facts about one output, with its times.
+    fn meta_info(&self, prompt_tokens: u32, tokens: u32) -> Value {
         let mut meta = json!({
             "id": format!("{:032x}", self.number),
             "finish_reason": {"type": "length", "length": tokens},
@@ -363,17 +375,24 @@ impl<'a> ResponseBuilder<'a> {
         if !self.spec.hides_cached {
             meta["cached_tokens"] = json!(self.cached.unwrap_or_default());
         }
-        json!({"text": words::text(tokens), "meta_info": self.timed(meta, tokens)})
+        if self.spec.server_times != ReportedTimes::None {
+            self.add_times(&mut meta, TimesWords::Sglang, tokens);
+        }
+        meta
     }
 
     /// Adds the server's times to the object that holds them in the route's words.
     fn timed(&self, mut object: Value, tokens: u32) -> Value {
         if let Some(words) = TimesWords::of(self.spec, self.dialect) {
-            for (key, value) in self.times.members(words, tokens) {
-                object[key] = value;
-            }
+            self.add_times(&mut object, words, tokens);
         }
         object
+    }
+
+    fn add_times(&self, object: &mut Value, words: TimesWords, tokens: u32) {
+        for (key, value) in self.times.members(words, tokens) {
+            object[key] = value;
+        }
     }
 
     fn openai(&self, prefix: &str, kind: &str, choices: &[Value]) -> Value {

@@ -32,7 +32,8 @@ impl TimesWords {
             (Dialect::Chat | Dialect::Completions, ReportedTimes::Usual) => match spec.engine {
                 None | Some(ImitatedEngine::Vllm) => Some(Self::Vllm),
                 Some(ImitatedEngine::LlamaCpp) => Some(Self::LlamaCpp),
-                // SGLang refuses to add its times to a stream of these routes.
+                // SGLang refuses to add its times to a stream of these routes, and has them in each
+                // choice of a document on request.
                 Some(_) => None,
             },
             _ => None,

@@ -125,7 +125,7 @@ fn rows(snapshot: &ServerSnapshot) -> Vec<Row> {
             counts.requests,
         ),
         counter(
-            &["vllm:num_preemptions_total", "sglang:num_retractions_total"],
+            &["vllm:num_preemptions_total", "sglang:num_retracted_requests_total"],
             "Answers that were put back into the queue.",
             counts.preemptions,
         ),
@@ -224,7 +224,7 @@ mod tests {
             r#"vllm:kv_cache_usage_perc{model_name="a\"b"} 0.25"#,
             r#"vllm:prompt_tokens_by_source_total{model_name="a\"b",source="external_kv_transfer"} 9"#,
             r#"sglang:token_usage{model_name="a\"b"} 0.25"#,
-            r#"sglang:num_retractions_total{model_name="a\"b"} 7"#,
+            r#"sglang:num_retracted_requests_total{model_name="a\"b"} 7"#,
             r#"tgi_queue_size{model_name="a\"b"} 2"#,
             r#"sglang:e2e_request_latency_seconds_bucket{model_name="a\"b",le="0.5"} 1"#,
         ] {

@@ -99,7 +99,7 @@ fn names(engine: ImitatedEngine) -> Names {
             output_tokens: Some("sglang:generation_tokens_total"),
             hits: Some("sglang:cached_tokens_total"),
             requests: Some("sglang:num_requests_total"),
-            preemptions: Some("sglang:num_retractions_total"),
+            preemptions: Some("sglang:num_retracted_requests_total"),
         },
         // Its count of prompt tokens leaves out those from the cache.
         ImitatedEngine::LlamaCpp => Names {

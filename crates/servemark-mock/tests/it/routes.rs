@@ -166,6 +166,26 @@ fn chat_answers_in_one_piece() {
 }
 
 #[test]
+fn each_choice_of_sglangs_chats_has_meta_info_on_request() {
+    let imitating = |engine| start(move |spec| spec.engine = Some(engine));
+    let ask = |engine, more: &str| {
+        let body = format!(r#"{{{CHAT}, "max_tokens": 8, "n": 2, "stream": false{more}}}"#);
+        post(&imitating(engine), "/v1/chat/completions", &body).json()["choices"].take()
+    };
+    let wanted = r#", "return_meta_info": true"#;
+    let choices = ask(ImitatedEngine::Sglang, wanted);
+    for choice in choices.as_array().unwrap() {
+        let meta = &choice["meta_info"];
+        assert_eq!(meta["finish_reason"], json!({"type": "length", "length": 8}));
+        assert_eq!((&meta["prompt_tokens"], &meta["completion_tokens"]), (&json!(3), &json!(8)));
+        assert!(meta["request_received_ts"].is_f64() && meta["queue_time"].is_f64(), "{meta}");
+    }
+    assert_eq!(choices.as_array().unwrap().len(), 2);
+    assert_eq!(ask(ImitatedEngine::Sglang, "")[0].get("meta_info"), None);
+    assert_eq!(ask(ImitatedEngine::Vllm, wanted)[0].get("meta_info"), None);
+}
+
+#[test]
 fn embeddings_are_one_per_input() {
     let answer =
         post(&server(&[]), "/v1/embeddings", r#"{"input": ["a b", "c"], "model": "m"}"#).json();

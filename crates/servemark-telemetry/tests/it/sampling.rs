@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use servemark_client::{Credentials, MetricsUrl, Target, TargetSpec};
 use servemark_core::{MonotonicClock, Telemetry, TelemetryLine};
-use servemark_mock::{MockServer, MockSpec};
+use servemark_mock::{ImitatedEngine, MockServer, MockSpec};
 use servemark_telemetry::{DeviceReader, ReadingOccasion, Sampler, SamplerSource, SamplerSpec};
 use servemark_testkit::{ExporterAnswer, ScriptedExporter as Exporter};
 
@@ -212,7 +212,7 @@ fn a_source_that_fails_is_not_asked_again_at_the_end() {
     sampling.until(|telemetry| !telemetry.samples.is_empty());
     let (telemetry, _) = sampling.finish();
     assert_eq!(exporter.heads().len(), 1);
-    let gap = "the server answered 404 for /a/metrics?***; does the server offer this route";
+    let gap = "the server answered 404 for /a/metrics; what it says is left out";
     assert!(gaps(&telemetry)[0].starts_with(gap), "{:?}", gaps(&telemetry));
 }
 
@@ -258,6 +258,69 @@ fn secrets_of_an_address_are_sent_and_never_told() {
     assert!(head.to_lowercase().contains("authorization: basic bwu6cznjcjn0\r\n"), "{head}");
     let message = format!("{telemetry:?} {problems:?}");
     assert!(!message.contains("hush") && !message.contains("s3cr3t"), "{message}");
+}
+
+/// Servers repeat the address on their error pages, escaped, decoded or in other forms.
+#[test]
+fn secrets_that_a_server_repeats_in_any_form_are_never_told() {
+    let page = "<p>/metrics?user=us3r&amp;token=hush%20hush</p> /metrics?user=us3r&token=hush hush \
+                hush+hush us3r Authorization: Basic bWU6czNjcjN0 me:s3cr3t s3cr3t";
+    for status in [401, 404, 500] {
+        let exporter = Exporter::start(move |_| ExporterAnswer::Refusal(status, page.to_owned()));
+        let url = exporter.url("/metrics?user=us3r&token=hush%20hush#part");
+        let url = url.replace("http://", "http://me:s3cr3t@");
+        let mut sampling = Sampling::start(vec![source(&url)]);
+        sampling.until(|telemetry| !telemetry.samples.is_empty());
+        let (telemetry, problems) = sampling.finish();
+        let message = format!("{telemetry:?} {problems:?}");
+        assert!(message.contains(&format!("the server answered {status} for /metrics;")));
+        for secret in ["hush", "us3r", "s3cr3t", "bWU6", "Basic"] {
+            assert!(!message.contains(secret), "{secret} is in {message}");
+        }
+    }
+}
+
+/// Without secrets the server's own words help.
+#[test]
+fn what_a_server_says_is_told_if_the_address_has_no_secrets() {
+    let exporter = Exporter::start(|_| ExporterAnswer::Refusal(404, "no such page".to_owned()));
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| !telemetry.samples.is_empty());
+    let (telemetry, _) = sampling.finish();
+    assert!(gaps(&telemetry)[0].contains("404 for /metrics: no such page"), "{telemetry:?}");
+}
+
+#[test]
+fn names_of_one_address_are_one_source() {
+    let of_server = |base: &str| {
+        let target = TargetSpec::new(base.parse().unwrap());
+        SamplerSource::of_server(&Target::new(&target, Credentials::new()).unwrap())
+    };
+    let server = of_server("http://127.0.0.1:8000");
+    for url in ["http://localhost:8000/metrics", "http://[::1]:8000/metrics/"] {
+        assert!(server.is_same(&source(url)) && source(url).is_same(&server), "{url}");
+    }
+    for url in [
+        "http://localhost:8001/metrics",
+        "http://localhost:8000/other",
+        "http://localhost:8000/metrics?a=b",
+        "http://gpu0:8000/metrics",
+    ] {
+        assert!(!server.is_same(&source(url)), "{url}");
+    }
+    let devices = || SamplerSource::of_devices(Box::new(OneGpu { readings: 0 }));
+    assert!(devices().is_same(&devices()) && !devices().is_same(&server));
+}
+
+#[test]
+fn sglangs_preemptions_are_read() {
+    let spec = MockSpec { engine: Some(ImitatedEngine::Sglang), ..MockSpec::default() };
+    let server = MockServer::start(spec).unwrap();
+    let url = format!("{}/metrics", server.base_url());
+    let mut sampling = Sampling::start(vec![source(&url)]);
+    sampling.until(|telemetry| !telemetry.samples.is_empty());
+    let (telemetry, _) = sampling.finish();
+    assert!(names(&telemetry).contains(&"preemptions"), "{:?}", names(&telemetry));
 }
 
 /// Returns a text of a real vLLM, whole or with the lines that are read alone, which all vary with
@@ -330,6 +393,24 @@ fn a_server_that_cannot_leave_lines_out_is_asked_for_the_whole_text_again() {
         assert_eq!(running.last(), Some(&f64::from(last)));
         assert!(asked[1] && asked[2..].iter().all(|asked| !asked), "{asked:?}");
     }
+}
+
+/// Nothing is known for two seconds, although the next answer is as wanted.
+#[test]
+fn a_query_that_is_not_answered_leaves_a_gap() {
+    let exporter = Exporter::start(|number| match number {
+        1 => ExporterAnswer::Silence,
+        _ => ExporterAnswer::Text(vllm(number, true)),
+    });
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| telemetry.samples.len() > 3);
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!(gaps(&telemetry), ["the total time-out of 2s passed"]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let errors: Vec<bool> = telemetry.samples.iter().map(|it| it.error.is_some()).collect();
+    assert_eq!(errors[..4], [false, true, false, false]);
+    let asked: Vec<bool> = exporter.heads().iter().map(|head| head.contains("name%5B")).collect();
+    assert_eq!(asked[..4], [false, true, false, false]);
 }
 
 /// It is not known whether a server that came back leaves lines out, so the whole text is first.
