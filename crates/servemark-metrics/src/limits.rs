@@ -175,7 +175,7 @@ struct RunEvidence<'a> {
 impl RunEvidence<'_> {
     /// Returns a part that can be evidence. Of parts that do not sum up, only those remain that the
     /// client measured itself: the wait at the gate, and the generation of a streamed answer.
-    fn known(&self, part: RequestPart) -> Option<&PartSummary> {
+    fn evident(&self, part: RequestPart) -> Option<&PartSummary> {
         let streams = || self.anatomy.parts.iter().any(|part| part.share_of_mean_ttft.is_some());
         let is_evidence = self.has_parts
             || part == RequestPart::GateWait
@@ -185,17 +185,17 @@ impl RunEvidence<'_> {
 
     /// Returns the share of a part in the time to the first output, or in all of it for documents.
     fn share(&self, part: RequestPart) -> f64 {
-        let part = self.known(part);
+        let part = self.evident(part);
         part.map_or(0.0, |part| part.share_of_mean_ttft.unwrap_or(part.share_of_mean))
     }
 
     /// Returns the share of a part in the whole time.
     fn weight(&self, part: RequestPart) -> f64 {
-        self.known(part).map_or(0.0, |part| part.share_of_mean)
+        self.evident(part).map_or(0.0, |part| part.share_of_mean)
     }
 
     fn mean_ms(&self, part: RequestPart) -> f64 {
-        self.known(part).map_or(0.0, |part| part.mean_ms)
+        self.evident(part).map_or(0.0, |part| part.mean_ms)
     }
 
     /// Returns the values of a series during the measurement, one list for each of its labels.
@@ -265,7 +265,7 @@ impl RunEvidence<'_> {
     fn inside(&self) -> Option<Limit> {
         let is_known =
             [RequestPart::ServerQueue, RequestPart::Prefill, RequestPart::RequestTransit];
-        let is_known = is_known.iter().all(|part| self.known(*part).is_some());
+        let is_known = is_known.iter().all(|part| self.evident(*part).is_some());
         let parts = [RequestPart::InsideServer, RequestPart::ServerFrontend];
         let share: f64 = parts.iter().map(|part| self.share(*part)).sum();
         let mean: f64 = parts.iter().map(|part| self.mean_ms(*part)).sum();
@@ -304,7 +304,7 @@ impl RunEvidence<'_> {
     /// The time in which preempted answers paused is part of the decoding, and explained by the
     /// preemptions.
     fn decode(&self) -> Option<Limit> {
-        let part = self.known(RequestPart::Decode)?;
+        let part = self.evident(RequestPart::Decode)?;
         (part.share_of_mean >= DECODE).then(|| {
             let message = format!(
                 "generating took {:.1} ms, {:.0} % of the whole time",

@@ -408,7 +408,7 @@ fn parts_that_exceed_the_whole_are_no_evidence() {
 #[test]
 fn instants_that_exceed_the_whole_are_no_evidence() {
     let early = |index: usize, mut times: ServerTimes| {
-        if index % 2 == 0 {
+        if index.is_multiple_of(2) {
             let hour = 3_600_000_000_000;
             times.first_sent_unix_ns = times.first_sent_unix_ns.map(|sent| sent - hour);
         }
