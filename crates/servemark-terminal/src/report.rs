@@ -24,7 +24,10 @@ pub(crate) fn show_and_keep(
     let is_used = folder.is_some() || shown == RunOutput::Document;
     let document = if is_used { documents::of_run(scores)? } else { String::new() };
     match shown {
-        RunOutput::Document => screen::print_document(&document),
+        RunOutput::Document => {
+            screen::print_document(&document);
+            say_doubts(scores);
+        }
         RunOutput::Summary => {
             let summary = RunSummary { columns: screen::columns() };
             screen::print(&screen::text(|out| scores.write_report(&summary, out))?);
@@ -157,11 +160,16 @@ pub(crate) fn show(scores: &Scores<'_>, is_full: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what makes figures doubtful, and by what a peer's figures differ from ours.
-fn say_warnings(scores: &Scores<'_>) {
+/// Prints what makes figures doubtful.
+pub(crate) fn say_doubts(scores: &Scores<'_>) {
     for warning in scores.warnings() {
         screen::eprint_line(&format!("warning: {warning}"));
     }
+}
+
+/// Prints what makes figures doubtful, and by what a peer's figures differ from ours.
+fn say_warnings(scores: &Scores<'_>) {
+    say_doubts(scores);
     for difference in scores.differences() {
         screen::eprint_line(&format!("note: {difference}"));
     }
