@@ -14,7 +14,7 @@ fn server(engine: ImitatedEngine, hides_cached: bool) -> MockServer {
     mock.engine = Some(engine);
     mock.cache_blocks = NonZeroUsize::new(100_000);
     mock.hides_cached = hides_cached;
-    MockServer::start(mock).unwrap()
+    MockServer::start(mock).expect("a server")
 }
 
 const JUDGED: [&str; 2] = ["--fail-on", "contaminated"];
