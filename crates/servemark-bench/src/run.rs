@@ -32,6 +32,7 @@ mod ranked;
 mod run_log_sink;
 mod sent_requests;
 mod server;
+mod shared_prefixes;
 mod system;
 mod task;
 mod telemetry;

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use serde::Serialize;
 use servemark_core::{RequestKey, RequestRecord, RunLog};
 
-use crate::CacheAudit;
 use crate::cache_audit::{MOST_NAMED, prompt_tokens};
 use crate::series::Increases;
+use crate::{CacheAudit, CacheFinding};
 
 /// How much of the prompts came from a prefix cache, and how much was meant to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,8 +18,9 @@ use crate::series::Increases;
 pub struct Contamination {
     /// Share of the prompt tokens that came from a cache, from 0 to 1.
     pub share: f64,
-    /// Share that the data set intends: the histories of conversations. Absent if the data set
-    /// shares prefixes by design, so that the intended share is not known.
+    /// Share that the data set intends: the histories of conversations and, where the data set
+    /// shares prefixes by design, the beginnings that prompts have in common with earlier ones.
+    /// Absent if it is not known, as in run logs that lack the latter.
     pub expected_share: Option<f64>,
     /// Number of requests whose cached tokens were not intended.
     pub requests: usize,
@@ -53,19 +54,25 @@ impl Contamination {
     /// nor by its counters, and no audit of its cache shows them.
     ///
     /// Counts that are zero may be those of a server that does not count, so an audit outweighs
-    /// them.
+    /// them. It also outweighs counts whose intended share is not known.
     pub fn of(log: &RunLog) -> Option<Self> {
-        let is_shared = shares_prefixes(log);
+        let intended = Intended::of(log);
         let counted = [
-            Self::of_answers(log, is_shared),
-            Self::of_counters(log, is_shared),
-            Self::of_series(log, is_shared),
+            Self::of_answers(log, &intended),
+            Self::of_counters(log, &intended),
+            Self::of_series(log, &intended),
         ];
-        let counted = || counted.iter().flatten();
-        let found = counted().find(|counted| counted.share > 0.0).cloned();
-        found
+        let found = || counted.iter().flatten().filter(|counted| counted.share > 0.0);
+        let judged = found().find(|counted| counted.expected_share.is_some()).cloned();
+        judged
             .or_else(|| CacheAudit::of(log).and_then(|audit| Self::of_audit(&audit)))
-            .or_else(|| counted().next().cloned())
+            .or_else(|| found().next().cloned())
+            .or_else(|| counted.iter().flatten().next().cloned())
+    }
+
+    /// Returns whether the prompts of a data set, by its name in run logs, share prefixes by design.
+    pub fn is_shared_by_design(dataset: &str) -> bool {
+        SHARES_PREFIXES.contains(&dataset)
     }
 
     /// Returns whether the run is contaminated: at least 10 % of all prompt tokens came from a cache
@@ -76,6 +83,29 @@ impl Contamination {
         let is_sure = self.interval.is_none_or(|[low, _]| low > expected);
         // A warm-up that sends the first prompt ahead stays below this in all but tiny runs.
         self.share - expected >= MOST_SHARE && are_many && is_sure
+    }
+
+    /// Returns what is missing to judge whether a run is contaminated; `None` if it can be judged.
+    pub fn missing(log: &RunLog) -> Option<String> {
+        let is_known = |found: &Self| found.expected_share.is_some();
+        let finding = CacheAudit::of(log).map(|audit| audit.finding);
+        match Self::of(log) {
+            Some(found) if is_known(&found) => None,
+            // A share below the least one is no contamination, whatever is intended.
+            Some(found) if found.share < MOST_SHARE => None,
+            // Without a cache that makes prompts quicker, none made the run quicker.
+            _ if finding == Some(CacheFinding::NoCache) => None,
+            Some(found) => Some(format!(
+                "{:.0} % of the prompt tokens came from a prefix cache, and how many the data set \
+                 intends is not known; `control.cache_audit` shows it",
+                found.share * 100.0
+            )),
+            None => Some(
+                "neither answers nor counters of the server say how many prompt tokens came from a \
+                 prefix cache; `control.telemetry` or `control.cache_audit` shows it"
+                    .to_owned(),
+            ),
+        }
     }
 
     /// Returns the finding as a sentence.
@@ -115,21 +145,22 @@ impl Contamination {
         })
     }
 
-    fn of_answers(log: &RunLog, is_shared: bool) -> Option<Self> {
+    fn of_answers(log: &RunLog, intended: &Intended) -> Option<Self> {
         let records: HashMap<RequestKey, &RequestRecord> =
             log.measured().map(|record| (record.key(), record)).collect();
-        let (mut cached, mut intended, mut all) = (0.0, 0.0, 0.0);
+        let (mut cached, mut meant, mut all) = (0.0, 0.0, 0.0);
         let (mut counted, mut requests, mut first) = (0, 0, Vec::new());
         for record in log.measured().filter(|record| record.is_success()) {
             let Some(found) = record.usage.and_then(|usage| usage.cached_tokens) else { continue };
             let prompt = prompt_tokens(record);
-            let reusable = history(record, &records).min(prompt);
+            let history = history(record, &records);
+            let reusable = history.max(intended.tokens(record)).min(prompt);
             counted += 1;
             cached += f64::from(found);
-            intended += f64::from(reusable);
+            meant += f64::from(reusable);
             all += f64::from(prompt);
             let least = FEWEST_TOKENS.max(prompt / 10);
-            if found.saturating_sub(reusable) >= least && !is_shared {
+            if found.saturating_sub(reusable) >= least && intended.is_known {
                 requests += 1;
                 if first.len() < MOST_NAMED {
                     first.push(record.index);
@@ -137,7 +168,7 @@ impl Contamination {
             }
         }
         let share = |tokens: f64| if all > 0.0 { tokens / all } else { 0.0 };
-        let expected_share = (!is_shared).then(|| share(intended));
+        let expected_share = intended.is_known.then(|| share(meant));
         (counted > 0).then(|| Self {
             share: share(cached),
             expected_share,
@@ -150,18 +181,18 @@ impl Contamination {
     }
 
     /// Takes the server's counters that were read for the run.
-    fn of_counters(log: &RunLog, is_shared: bool) -> Option<Self> {
+    fn of_counters(log: &RunLog, intended: &Intended) -> Option<Self> {
         let work = log.footer()?.server_counters.as_ref()?;
         let (before, after) =
             (work.before.prefix_cache.as_ref(), work.after.prefix_cache.as_ref()?);
         let grown = |after: i64, before: Option<i64>| (after - before.unwrap_or_default()) as f64;
         let hits = grown(after.hits, before.map(|cache| cache.hits));
         let queries = grown(after.queries, before.map(|cache| cache.queries));
-        Self::by_counters(log, is_shared, hits, queries)
+        Self::by_counters(log, intended, hits, queries)
     }
 
     /// Takes the server's counters among the series that were read beside the run.
-    fn of_series(log: &RunLog, is_shared: bool) -> Option<Self> {
+    fn of_series(log: &RunLog, intended: &Intended) -> Option<Self> {
         let increases = Increases::of(log)?;
         let (mut found, mut all) = (0.0, 0.0);
         for source in 0..log.telemetry().sources.len() {
@@ -173,16 +204,16 @@ impl Contamination {
             found += hits;
             all += queries;
         }
-        Self::by_counters(log, is_shared, found, all)
+        Self::by_counters(log, intended, found, all)
     }
 
     /// Returns what a server counted for all of its clients; `None` if that is nothing. In
     /// conversations, counters do not tell histories from what was not intended.
-    fn by_counters(log: &RunLog, is_shared: bool, found: f64, all: f64) -> Option<Self> {
-        let is_known = !is_shared && !log.converses();
+    fn by_counters(log: &RunLog, intended: &Intended, found: f64, all: f64) -> Option<Self> {
+        let is_known = intended.is_known && !log.converses();
         (all > 0.0).then(|| Self {
             share: found / all,
-            expected_share: is_known.then_some(0.0),
+            expected_share: is_known.then_some(intended.share),
             requests: 0,
             counted: 0,
             source: ContaminationSource::Counters,
@@ -192,9 +223,46 @@ impl Contamination {
     }
 }
 
-/// Returns whether the prompts of a run share prefixes by design.
-fn shares_prefixes(log: &RunLog) -> bool {
-    SHARES_PREFIXES.contains(&log.header().facts.dataset.as_str())
+/// What the first prompts of a run are meant to have in common with earlier ones.
+#[derive(Debug, Default)]
+struct Intended {
+    is_known: bool,
+    /// Share of the tokens of all first prompts.
+    share: f64,
+    /// Tokens by the position of the session.
+    tokens: HashMap<usize, u32>,
+}
+
+impl Intended {
+    fn of(log: &RunLog) -> Self {
+        if !Contamination::is_shared_by_design(&log.header().facts.dataset) {
+            return Self { is_known: true, ..Self::default() };
+        }
+        let planned = log.footer().map_or(&[][..], |footer| footer.shared_prefixes.as_slice());
+        let tokens: HashMap<usize, u32> =
+            planned.iter().map(|prefix| (prefix.index, prefix.tokens)).collect();
+        let (mut shared, mut all) = (0.0, 0.0);
+        for record in log.measured().filter(|record| record.turn == 0) {
+            let Some(found) = tokens.get(&record.index) else { continue };
+            shared += f64::from(*found);
+            all += f64::from(record.planned.prompt_tokens);
+        }
+        let share = if all > 0.0 { shared / all } else { 0.0 };
+        Self { is_known: all > 0.0, share, tokens }
+    }
+
+    /// Returns the tokens that a first prompt is meant to share. A run log that has only the prompts
+    /// of an audit lacks those of other prompts; they are taken to share as much on average.
+    #[expect(clippy::cast_sign_loss, reason = "shares are not below zero")]
+    fn tokens(&self, record: &RequestRecord) -> u32 {
+        if record.turn > 0 {
+            return 0;
+        }
+        self.tokens.get(&record.index).copied().unwrap_or_else(|| {
+            let tokens = (self.share * f64::from(record.planned.prompt_tokens)).round();
+            tokens as u32
+        })
+    }
 }
 
 /// Returns the number of tokens that a later turn has in common with the turn before it: its prompt

@@ -14,7 +14,7 @@ use servemark_core::RunLog;
 use self::cache_room::CacheRoom;
 use self::preemptions::Preemptions;
 use crate::series::end_s;
-use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
+use crate::{Anatomy, Audit, LoadVerdict, PartSummary, RequestPart, RunSeries, Series};
 
 /// A cause that limits a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -104,6 +104,7 @@ impl Limit {
         let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
         let evidence = RunEvidence {
             anatomy: &anatomy,
+            has_parts: sums_up(&anatomy),
             has_gate: log.header().facts.max_concurrency.is_some(),
             series: &series.series,
             end_s: end_s(log),
@@ -155,9 +156,14 @@ const DECODE: f64 = 0.6;
 /// are a cause.
 const PREEMPTED: f64 = 0.01;
 
+/// Largest difference from one of the sum of the parts' shares with which they are evidence.
+const RESIDUAL: f64 = 0.1;
+
 /// Measurements of a run from which its limits are found.
 struct RunEvidence<'a> {
     anatomy: &'a Anatomy,
+    /// Whether the parts of the time to the first output sum up to what the client measured.
+    has_parts: bool,
     /// Whether the load has a concurrency limit.
     has_gate: bool,
     series: &'a [Series],
@@ -167,19 +173,29 @@ struct RunEvidence<'a> {
 }
 
 impl RunEvidence<'_> {
+    /// Returns a part that can be evidence. Of parts that do not sum up, only those remain that the
+    /// client measured itself: the wait at the gate, and the generation of a streamed answer.
+    fn evident(&self, part: RequestPart) -> Option<&PartSummary> {
+        let streams = || self.anatomy.parts.iter().any(|part| part.share_of_mean_ttft.is_some());
+        let is_evidence = self.has_parts
+            || part == RequestPart::GateWait
+            || part == RequestPart::Decode && streams();
+        self.anatomy.part(part).filter(|_| is_evidence)
+    }
+
     /// Returns the share of a part in the time to the first output, or in all of it for documents.
     fn share(&self, part: RequestPart) -> f64 {
-        let part = self.anatomy.part(part);
+        let part = self.evident(part);
         part.map_or(0.0, |part| part.share_of_mean_ttft.unwrap_or(part.share_of_mean))
     }
 
     /// Returns the share of a part in the whole time.
     fn weight(&self, part: RequestPart) -> f64 {
-        self.anatomy.part(part).map_or(0.0, |part| part.share_of_mean)
+        self.evident(part).map_or(0.0, |part| part.share_of_mean)
     }
 
     fn mean_ms(&self, part: RequestPart) -> f64 {
-        self.anatomy.part(part).map_or(0.0, |part| part.mean_ms)
+        self.evident(part).map_or(0.0, |part| part.mean_ms)
     }
 
     /// Returns the values of a series during the measurement, one list for each of its labels.
@@ -249,7 +265,7 @@ impl RunEvidence<'_> {
     fn inside(&self) -> Option<Limit> {
         let is_known =
             [RequestPart::ServerQueue, RequestPart::Prefill, RequestPart::RequestTransit];
-        let is_known = is_known.iter().all(|part| self.anatomy.part(*part).is_some());
+        let is_known = is_known.iter().all(|part| self.evident(*part).is_some());
         let parts = [RequestPart::InsideServer, RequestPart::ServerFrontend];
         let share: f64 = parts.iter().map(|part| self.share(*part)).sum();
         let mean: f64 = parts.iter().map(|part| self.mean_ms(*part)).sum();
@@ -288,7 +304,7 @@ impl RunEvidence<'_> {
     /// The time in which preempted answers paused is part of the decoding, and explained by the
     /// preemptions.
     fn decode(&self) -> Option<Limit> {
-        let part = self.anatomy.part(RequestPart::Decode)?;
+        let part = self.evident(RequestPart::Decode)?;
         (part.share_of_mean >= DECODE).then(|| {
             let message = format!(
                 "generating took {:.1} ms, {:.0} % of the whole time",
@@ -301,22 +317,22 @@ impl RunEvidence<'_> {
     }
 
     /// A preemption that no answer shows by a pause may have come before the first output, or cost
-    /// nothing.
+    /// nothing. No server reports the time that a preemption cost, and the longest pauses may have
+    /// another reason.
     fn preemption(&self) -> Option<Limit> {
         let Preemptions { count, share_of_requests, paused_s, paused_share } = self.preemptions;
         (count > 0.0 && share_of_requests.max(paused_share) >= PREEMPTED).then(|| {
-            let (confidence, pauses) = if paused_share >= PREEMPTED {
+            let pauses = if paused_share >= PREEMPTED {
                 let percent = paused_share * 100.0;
-                let pauses = format!("took {paused_s:.2} s, {percent:.0} % of the whole time");
-                (Confidence::High, pauses)
+                format!("at most {paused_s:.2} s, {percent:.0} % of the whole time")
             } else {
-                (Confidence::Medium, "took less than 1 % of the whole time".to_owned())
+                "less than 1 % of the whole time".to_owned()
             };
             let message = format!(
                 "the server preempted {count:.0} requests; as many of the longest pauses in \
-                 answers {pauses}"
+                 answers, attributed to them by their length, took {pauses}"
             );
-            Limit::new(LimitCause::Preemption, paused_share, confidence, message)
+            Limit::new(LimitCause::Preemption, paused_share, Confidence::Medium, message)
         })
     }
 
@@ -334,6 +350,19 @@ impl RunEvidence<'_> {
             Limit::new(LimitCause::GpuThrottled, CAUSE * share, Confidence::High, message)
         })
     }
+}
+
+/// Returns whether the parts of the requests sum up to their times, before the first output and over
+/// all. They do not if a server reports times that the client cannot have seen: a wrong unit, an
+/// instant of another clock.
+fn sums_up(anatomy: &Anatomy) -> bool {
+    let is_one = |shares: Vec<f64>| {
+        let is_within = shares.iter().all(|share| (-RESIDUAL..=1.0 + RESIDUAL).contains(share));
+        shares.is_empty() || is_within && (shares.iter().sum::<f64>() - 1.0).abs() <= RESIDUAL
+    };
+    let parts = &anatomy.parts;
+    is_one(parts.iter().map(|part| part.share_of_mean).collect())
+        && is_one(parts.iter().filter_map(|part| part.share_of_mean_ttft).collect())
 }
 
 fn client(audit: &Audit) -> Option<Limit> {

@@ -24,7 +24,10 @@ pub(crate) fn show_and_keep(
     let is_used = folder.is_some() || shown == RunOutput::Document;
     let document = if is_used { documents::of_run(scores)? } else { String::new() };
     match shown {
-        RunOutput::Document => screen::print_document(&document),
+        RunOutput::Document => {
+            screen::print_document(&document);
+            say_doubts(scores);
+        }
         RunOutput::Summary => {
             let summary = RunSummary { columns: screen::columns() };
             screen::print(&screen::text(|out| scores.write_report(&summary, out))?);
@@ -104,10 +107,15 @@ pub(crate) fn say_verdict(scores: &Scores<'_>) {
     for verdict in scores.verdicts() {
         screen::eprint_line(&format!("Run verdict: {}: {}", verdict.kind.name(), verdict.reason));
     }
-    for (kind, reason) in scores.unwanted() {
+    for (kind, reason) in scores.unwanted().into_iter().chain(scores.unjudged()) {
+        let reason = WAYS.iter().fold(reason, |reason, (key, flag)| reason.replace(key, flag));
         screen::eprint_line(&format!("error: --fail-on {kind}: {reason}"));
     }
 }
+
+/// Keys of a plan that the reasons of verdicts name, and their flags.
+const WAYS: [(&str, &str); 2] =
+    [("`control.telemetry`", "--metrics-url"), ("`control.cache_audit`", "--cache-audit")];
 
 /// Returns the message about resent requests, if no table shows their number.
 fn resent_beside_tables(scores: &Scores<'_>) -> Option<String> {
@@ -157,11 +165,16 @@ pub(crate) fn show(scores: &Scores<'_>, is_full: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what makes figures doubtful, and by what a peer's figures differ from ours.
-fn say_warnings(scores: &Scores<'_>) {
+/// Prints what makes figures doubtful.
+pub(crate) fn say_doubts(scores: &Scores<'_>) {
     for warning in scores.warnings() {
         screen::eprint_line(&format!("warning: {warning}"));
     }
+}
+
+/// Prints what makes figures doubtful, and by what a peer's figures differ from ours.
+fn say_warnings(scores: &Scores<'_>) {
+    say_doubts(scores);
     for difference in scores.differences() {
         screen::eprint_line(&format!("note: {difference}"));
     }

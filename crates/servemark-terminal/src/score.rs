@@ -26,6 +26,7 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let scores = Scores::of(&log, &scoring);
     if args.json {
         screen::print_document(&documents::of_run(&scores)?);
+        report::say_doubts(&scores);
     } else {
         report::show(&scores, args.is_full())?;
     }

@@ -8,16 +8,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use serde_json::Value;
-use servemark_core::{JsonObject, Phase, Prompt, RequestRecord, Session, SharedPrefix};
+use servemark_core::{Phase, Prompt, RequestRecord, Session, SharedPrefix};
 use servemark_pacer::SystemPacer;
 use servemark_runner::{Backlog, LoadSpec, Observer, Runner, Stop};
 use servemark_schedule::ArrivalSpec;
 
-use super::cache_bust;
 use super::run_log_sink::RunLogSink;
 use super::server::WireTransport;
 use super::system::Job;
+use super::{cache_bust, shared_prefixes};
 use crate::ExecuteError;
 use crate::observer::RunEvent;
 
@@ -58,7 +57,7 @@ pub(super) async fn audit(
             break;
         }
     }
-    Ok(shared_prefixes(&job.load().sessions, &chosen))
+    Ok(shared_prefixes::of_chosen(&job.load().sessions, &chosen))
 }
 
 /// Returns the positions of evenly spaced measured sessions whose first prompt takes a prefix, in
@@ -121,71 +120,5 @@ impl Observer for Renumbered {
     }
 }
 
-/// Returns for the chosen sessions the longest beginning that their first prompt has in common with
-/// a different first prompt of an earlier session, in tokens.
-fn shared_prefixes(sessions: &[Session], chosen: &[usize]) -> Vec<SharedPrefix> {
-    let mut audited: Vec<(usize, Vec<u8>, usize)> =
-        chosen.iter().map(|&place| (place, content(&sessions[place].first.prompt), 0)).collect();
-    for (place, session) in sessions.iter().enumerate().take(chosen.last().map_or(0, |last| *last))
-    {
-        let earlier = content(&session.first.prompt);
-        for (_, later, longest) in audited.iter_mut().filter(|audited| audited.0 > place) {
-            if *later != earlier {
-                *longest = (*longest).max(common(later, &earlier));
-            }
-        }
-    }
-    let tokens = |(place, content, longest): &(usize, Vec<u8>, usize)| {
-        let all = sessions[*place].first.prompt_tokens as usize;
-        let shared = all * longest / content.len().max(1);
-        SharedPrefix::new(*place, u32::try_from(shared).unwrap_or(u32::MAX))
-    };
-    audited.iter().map(tokens).collect()
-}
-
-fn common(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take_while(|(one, other)| one == other).count()
-}
-
-/// Returns the text or the token ids of a prompt as bytes. Each token has about the same number of
-/// bytes, so lengths in bytes convert to tokens.
-fn content(prompt: &Prompt) -> Vec<u8> {
-    match prompt {
-        Prompt::TokenIds(ids) => ids.iter().flat_map(|id| id.to_be_bytes()).collect(),
-        Prompt::Messages(messages) => messages.iter().flat_map(message).collect(),
-        prompt => prompt.text().map(|text| text.into_owned().into_bytes()).unwrap_or_default(),
-    }
-}
-
-fn message(message: &JsonObject) -> Vec<u8> {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-    match message.get("content") {
-        Some(Value::Array(parts)) => {
-            parts.iter().map(|part| text(part.get("text"))).collect::<String>().into_bytes()
-        }
-        content => text(content).into_bytes(),
-    }
-}
-
 /// Number of prompts that are sent before the first of them is repeated, unless more are in flight.
 const FEWEST_IN_A_BLOCK: usize = 2;
-
-#[cfg(test)]
-mod tests {
-    use servemark_core::Sample;
-
-    use super::*;
-
-    #[test]
-    fn a_prefix_is_shared_with_earlier_and_different_prompts() {
-        let session = |text: &str| Session::from(Sample::new(text, 10, 1));
-        let texts = ["abcdefghij", "abcdexxxxx", "abcdefghij", "zzzzzzzzzz", "abcdefghxx"];
-        let sessions = texts.map(session);
-        let shared: Vec<u32> =
-            shared_prefixes(&sessions, &[0, 1, 2, 3, 4]).iter().map(|it| it.tokens).collect();
-        assert_eq!(shared, [0, 5, 5, 0, 8], "an equal prompt does not count");
-        let ids = [[1_u32, 2, 3, 4], [1, 2, 9, 9]]
-            .map(|ids| Session::from(Sample::new(ids.to_vec(), 4, 1)));
-        assert_eq!(shared_prefixes(&ids, &[1]), [SharedPrefix::new(1, 2)]);
-    }
-}

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use servemark_core::{Clock, Footer};
+use servemark_metrics::Contamination;
 use servemark_plan::BenchPlan;
 use servemark_runner::{self as runner, Fleet, StartBarrier, Stop};
 
@@ -13,6 +14,7 @@ use super::outcome::Run;
 use super::prepare::{PreparedRun, RunClock};
 use super::ranked::{self, RankedRun};
 use super::run_log_sink::{AnswerDecoder, ClosedRunLog, MemoryLimits, RecordSteps, RunLogSink};
+use super::shared_prefixes;
 use super::system::{Job, System};
 use super::until::{RunStop, Watcher};
 use crate::observer::{Activity, RunEvent};
@@ -106,6 +108,12 @@ impl Job<'_> {
             context.live.turn_to(Activity::Measuring);
             footer.shared_prefixes = system.audit_cache(self, &transport, sink, in_flight).await?;
             context.live.turn_to(Activity::Reporting);
+        }
+        if Contamination::is_shared_by_design(self.plan.workload.dataset.label()) {
+            let planned = shared_prefixes::of_all(sessions);
+            if !planned.is_empty() {
+                footer.shared_prefixes = planned;
+            }
         }
         Ok(Measured { footer, lost_shards: lost.len() })
     }

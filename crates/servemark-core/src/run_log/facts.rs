@@ -298,12 +298,13 @@ pub struct Footer {
     /// What the bundled simulator really did, for each request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub truth: Vec<SimulatedTimes>,
-    /// What the prompts of the audit of the server's prefix cache have in common with earlier ones.
+    /// What first prompts have in common with earlier ones: all of them where the data set shares
+    /// prefixes by design, otherwise those of the audit of the server's prefix cache.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_prefixes: Vec<SharedPrefix>,
 }
 
-/// The part of a measured prompt that an earlier, different prompt of the run begins with, too.
+/// The part of a measured prompt that an earlier prompt of the run begins with, too.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SharedPrefix {

@@ -2,8 +2,8 @@
 
 use servemark_core::{
     CountedWork, Delta, Finish, Footer, Header, Phase, PrefixCacheCounters, Recorder,
-    RequestRecord, RunFacts, RunLog, Sample, SeriesHead, SeriesKind, ServerCounters, Sink, Stamp,
-    Telemetry, TelemetryLine, TelemetrySample, TelemetrySource, Usage,
+    RequestRecord, RunFacts, RunLog, Sample, SeriesHead, SeriesKind, ServerCounters, SharedPrefix,
+    Sink, Stamp, Telemetry, TelemetryLine, TelemetrySample, TelemetrySource, Usage,
 };
 use servemark_metrics::{
     Contamination, ContaminationSource, MetricPolicy, Metrics, RunVerdictKind,
@@ -64,11 +64,85 @@ fn the_history_of_a_conversation_is_meant_to_be_cached() {
 }
 
 #[test]
-fn data_sets_that_share_prefixes_are_not_judged() {
+fn data_sets_that_share_prefixes_are_not_judged_without_their_plan() {
     let records = (0..20).map(|index| record(index, 0, Some(900))).collect();
     let found = Contamination::of(&log("generated-shared-prefix", records, None)).unwrap();
     close(found.share, 0.9);
     assert!(found.expected_share.is_none() && !found.is_found());
+}
+
+/// Returns the footer of a run whose first `count` prompts share `tokens` with earlier ones.
+fn planned(count: usize, tokens: u32) -> Footer {
+    let mut footer = Footer::default();
+    footer.shared_prefixes = (0..count).map(|index| SharedPrefix::new(index, tokens)).collect();
+    footer
+}
+
+#[test]
+fn data_sets_that_share_prefixes_are_judged_by_what_their_prompts_share() {
+    // The plan of the second half of the prompts is known on average only.
+    for count in [20, 10] {
+        for (tokens, cached, is_found) in [(100, 988, true), (850, 864, false), (850, 1000, true)] {
+            let records = (0..20).map(|index| record(index, 0, Some(cached))).collect();
+            let log = log("generated-shared-prefix", records, Some(planned(count, tokens)));
+            let found = Contamination::of(&log).unwrap();
+            close(found.expected_share.unwrap(), f64::from(tokens) / 1000.0);
+            assert_eq!(found.is_found(), is_found, "{found:?}");
+            let requests = if is_found { 20 } else { 0 };
+            assert_eq!((found.requests, found.counted), (requests, 20), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_prompt_is_judged_by_its_own_prefix() {
+    let mut footer = planned(20, 0);
+    for prefix in footer.shared_prefixes.iter_mut().skip(10) {
+        prefix.tokens = 900;
+    }
+    let cached = |index: usize| if [3, 7].contains(&index) { 900 } else { 0 };
+    let records = (0..20).map(|index| record(index, 0, Some(cached(index)))).collect();
+    let found = Contamination::of(&log("mooncake", records, Some(footer))).unwrap();
+    close(found.expected_share.unwrap(), 0.45);
+    assert_eq!((found.requests, found.first.as_slice()), (2, &[3, 7][..]));
+}
+
+#[test]
+fn turns_of_shared_prefixes_also_have_their_history() {
+    let records = vec![record(0, 0, Some(0)), record(0, 1, Some(1000)), record(1, 0, Some(600))];
+    let mut footer = planned(2, 0);
+    footer.shared_prefixes[1].tokens = 500;
+    let found = Contamination::of(&log("agentic-trace", records, Some(footer))).unwrap();
+    close(found.expected_share.unwrap(), 0.5);
+    assert_eq!(found.requests, 1);
+}
+
+#[test]
+fn what_a_verdict_lacks_is_told() {
+    let counts_only = (0..20).map(|index| record(index, 0, Some(900))).collect();
+    let missing = Contamination::missing(&log("mooncake", counts_only, None)).unwrap();
+    assert!(missing.starts_with("90 % of the prompt tokens came from a prefix cache"), "{missing}");
+    let untold = (0..20).map(|index| record(index, 0, None)).collect();
+    let missing = Contamination::missing(&log("random", untold, None)).unwrap();
+    assert!(missing.starts_with("neither answers nor counters"), "{missing}");
+    for (dataset, cached) in [("random", 0), ("random", 900), ("mooncake", 50)] {
+        let records = (0..20).map(|index| record(index, 0, Some(cached))).collect();
+        assert_eq!(Contamination::missing(&log(dataset, records, None)), None, "{dataset}");
+    }
+}
+
+#[test]
+fn counters_are_compared_with_what_prompts_share() {
+    for (tokens, is_found) in [(100, true), (750, false)] {
+        let records = (0..20).map(|index| record(index, 0, None)).collect();
+        let log = log("prefix_repetition", records, Some(planned(20, tokens)));
+        let names = ["prefix_queries", "prefix_hits"];
+        let log = log.with_telemetry(counters(&names, &[0.0, 0.0], &[1000.0, 800.0]));
+        let found = Contamination::of(&log).unwrap();
+        assert_eq!(found.source, ContaminationSource::Counters);
+        close(found.expected_share.unwrap(), f64::from(tokens) / 1000.0);
+        assert_eq!(found.is_found(), is_found, "{found:?}");
+    }
 }
 
 #[test]
