@@ -18,7 +18,8 @@ pub enum ExitCode {
     NotReady = 4,
     /// More requests failed than are tolerated.
     TooManyFailed = 5,
-    /// The run does not show whether an objective holds, or the objective was not judged.
+    /// The run does not show whether an objective holds or a named verdict applies, or the objective
+    /// was not judged.
     Undecided = 6,
     /// SIGHUP stopped the run; what was measured is reported.
     HungUp = 129,

@@ -10,8 +10,9 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, OwnLatency,
-    Planning, PlateauSpec, RequestPart, RunVerdict, ServerCounts, SloVerdict, Verdict,
+    Audit, Contamination, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult,
+    OwnLatency, Planning, PlateauSpec, RequestPart, RunVerdict, RunVerdictKind, ServerCounts,
+    SloVerdict, Verdict,
 };
 use servemark_page::{GridFormat, RunPage, Served, write_sweep};
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
@@ -245,6 +246,20 @@ impl<'a> Scores<'a> {
         }
     }
 
+    /// Returns the verdicts that fail the run by the scoring rules and that the run does not show to
+    /// be there or not, each with what is missing.
+    pub fn unjudged(&self) -> Vec<(FailOn, String)> {
+        let named = self.scoring.unwanted.iter();
+        named.filter_map(|kind| Some((*kind, self.missing(*kind)?))).collect()
+    }
+
+    /// Returns what is missing to judge a verdict.
+    fn missing(&self, kind: FailOn) -> Option<String> {
+        let is_of_cache = kind == RunVerdictKind::Contaminated.into();
+        let missing = is_of_cache.then(|| Contamination::missing(self.log)).flatten()?;
+        Some(format!("cannot be judged: {missing}"))
+    }
+
     /// Returns the audit verdict at which the scoring rules fail the run, if this run's verdict
     /// is at least as bad.
     pub fn broken_gate(&self) -> Option<Verdict> {
@@ -297,7 +312,13 @@ impl<'a> Scores<'a> {
     pub fn gates(&self) -> ExitCode {
         let is_invalid = self.mlperf().is_some_and(|result| !result.is_valid);
         let is_broken = self.broken_gate().is_some() || !self.unwanted().is_empty();
-        if is_broken || is_invalid { ExitCode::GateFailed } else { self.gate_code() }
+        if is_broken || is_invalid {
+            return ExitCode::GateFailed;
+        }
+        match self.gate_code() {
+            ExitCode::Ok if !self.unjudged().is_empty() => ExitCode::Undecided,
+            code => code,
+        }
     }
 
     /// Returns the exit code of the run.

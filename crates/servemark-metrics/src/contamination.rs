@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use serde::Serialize;
 use servemark_core::{RequestKey, RequestRecord, RunLog};
 
-use crate::CacheAudit;
 use crate::cache_audit::{MOST_NAMED, prompt_tokens};
 use crate::series::Increases;
+use crate::{CacheAudit, CacheFinding};
 
 /// How much of the prompts came from a prefix cache, and how much was meant to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,6 +83,29 @@ impl Contamination {
         let is_sure = self.interval.is_none_or(|[low, _]| low > expected);
         // A warm-up that sends the first prompt ahead stays below this in all but tiny runs.
         self.share - expected >= MOST_SHARE && are_many && is_sure
+    }
+
+    /// Returns what is missing to judge whether a run is contaminated; `None` if it can be judged.
+    pub fn missing(log: &RunLog) -> Option<String> {
+        let is_known = |found: &Self| found.expected_share.is_some();
+        let finding = CacheAudit::of(log).map(|audit| audit.finding);
+        match Self::of(log) {
+            Some(found) if is_known(&found) => None,
+            // A share below the least one is no contamination, whatever is intended.
+            Some(found) if found.share < MOST_SHARE => None,
+            // Without a cache that makes prompts quicker, none made the run quicker.
+            _ if finding == Some(CacheFinding::NoCache) => None,
+            Some(found) => Some(format!(
+                "{:.0} % of the prompt tokens came from a prefix cache, and how many the data set \
+                 intends is not known; `control.cache_audit` shows it",
+                found.share * 100.0
+            )),
+            None => Some(
+                "neither answers nor counters of the server say how many prompt tokens came from a \
+                 prefix cache; `control.telemetry` or `control.cache_audit` shows it"
+                    .to_owned(),
+            ),
+        }
     }
 
     /// Returns the finding as a sentence.
@@ -230,6 +253,7 @@ impl Intended {
 
     /// Returns the tokens that a first prompt is meant to share. A run log that has only the prompts
     /// of an audit lacks those of other prompts; they are taken to share as much on average.
+    #[expect(clippy::cast_sign_loss, reason = "shares are not below zero")]
     fn tokens(&self, record: &RequestRecord) -> u32 {
         if record.turn > 0 {
             return 0;

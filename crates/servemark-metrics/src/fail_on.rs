@@ -60,6 +60,12 @@ impl fmt::Display for FailOn {
     }
 }
 
+impl From<RunVerdictKind> for FailOn {
+    fn from(kind: RunVerdictKind) -> Self {
+        Self::Run(kind)
+    }
+}
+
 impl From<FailOn> for String {
     fn from(kind: FailOn) -> Self {
         kind.name().to_owned()

@@ -107,10 +107,15 @@ pub(crate) fn say_verdict(scores: &Scores<'_>) {
     for verdict in scores.verdicts() {
         screen::eprint_line(&format!("Run verdict: {}: {}", verdict.kind.name(), verdict.reason));
     }
-    for (kind, reason) in scores.unwanted() {
+    for (kind, reason) in scores.unwanted().into_iter().chain(scores.unjudged()) {
+        let reason = WAYS.iter().fold(reason, |reason, (key, flag)| reason.replace(key, flag));
         screen::eprint_line(&format!("error: --fail-on {kind}: {reason}"));
     }
 }
+
+/// Keys of a plan that the reasons of verdicts name, and their flags.
+const WAYS: [(&str, &str); 2] =
+    [("`control.telemetry`", "--metrics-url"), ("`control.cache_audit`", "--cache-audit")];
 
 /// Returns the message about resent requests, if no table shows their number.
 fn resent_beside_tables(scores: &Scores<'_>) -> Option<String> {

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod contamination;
 mod gpus;
 mod hub;
 mod metrics_urls;

@@ -1,11 +1,12 @@
 //! The server of a run: an existing one, or the simulator started for the run.
 
 use serde_json::Value;
-use servemark_backends::WireBackend;
+use servemark_backends::{ServerKind, WireBackend};
 use servemark_client::{
     Capacity, HttpTransport, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile,
 };
 use servemark_core::{MonotonicClock, ServerCounters, SimulatedTimes};
+use servemark_metrics::RunVerdictKind;
 use servemark_mock::{MockError, MockServer, MockSpec};
 use servemark_plan::{BenchPlan, ServerSpec};
 
@@ -78,15 +79,22 @@ impl Server {
         server_info.ok()
     }
 
-    /// Returns the server's counters, if it has any and the plan asks for them or for the server's
-    /// times: the counters show which steps those times include. Most servers have none, and the
-    /// run works without them.
+    /// Returns the server's counters, if it has any and the plan asks for them, for the server's
+    /// times, or for a verdict on its prefix cache. The counters show which steps those times
+    /// include. Most servers have none, and the run works without them.
     pub(crate) async fn counters(&self, plan: &BenchPlan) -> Option<ServerCounters> {
-        if !(plan.control.counters || plan.control.server_times) {
+        let judges_cache = plan.scoring.unwanted.contains(&RunVerdictKind::Contaminated.into());
+        if !(plan.control.counters || plan.control.server_times || judges_cache) {
             return None;
         }
         let text = self.control.metrics().await.ok()?;
-        let counters = plan.server_kind().counters(&text);
+        let mut counters = plan.server_kind().counters(&text);
+        if judges_cache && counters.prefix_cache.is_none() {
+            // A dialect of SGLang's client may measure vLLM's server, and the other way round.
+            let others = [ServerKind::Vllm, ServerKind::Sglang].map(|kind| kind.counters(&text));
+            let cache = others.into_iter().find_map(|counters| counters.prefix_cache);
+            counters.prefix_cache = cache;
+        }
         (!counters.is_empty()).then_some(counters)
     }
 

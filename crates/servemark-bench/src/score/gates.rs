@@ -37,9 +37,11 @@ impl Scores<'_> {
             Gate::new(name, holds_if(self.broken_gate().is_none()), reason)
         }));
         gates.extend(self.scoring.unwanted.iter().map(|kind| {
-            let reason = self.reason(*kind);
-            let verdict = holds_if(reason.is_none());
-            let reason = reason.unwrap_or_else(|| "the run has no such verdict".to_owned());
+            let (verdict, reason) = match (self.reason(*kind), self.missing(*kind)) {
+                (Some(reason), _) => (SloVerdict::Fails, reason),
+                (None, Some(missing)) => (SloVerdict::Undecided, missing),
+                (None, None) => (SloVerdict::Holds, "the run has no such verdict".to_owned()),
+            };
             Gate::new(format!("--fail-on {kind}"), verdict, reason)
         }));
         gates.extend(self.mlperf().map(|result| {

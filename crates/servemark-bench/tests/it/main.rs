@@ -5,6 +5,7 @@
 mod aisbench_files;
 mod bottlenecks;
 mod cache_audit;
+mod contamination;
 mod deferred;
 #[cfg(target_os = "linux")]
 mod http2;

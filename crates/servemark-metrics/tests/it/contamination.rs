@@ -118,6 +118,20 @@ fn turns_of_shared_prefixes_also_have_their_history() {
 }
 
 #[test]
+fn what_a_verdict_lacks_is_told() {
+    let counts_only = (0..20).map(|index| record(index, 0, Some(900))).collect();
+    let missing = Contamination::missing(&log("mooncake", counts_only, None)).unwrap();
+    assert!(missing.starts_with("90 % of the prompt tokens came from a prefix cache"), "{missing}");
+    let untold = (0..20).map(|index| record(index, 0, None)).collect();
+    let missing = Contamination::missing(&log("random", untold, None)).unwrap();
+    assert!(missing.starts_with("neither answers nor counters"), "{missing}");
+    for (dataset, cached) in [("random", 0), ("random", 900), ("mooncake", 50)] {
+        let records = (0..20).map(|index| record(index, 0, Some(cached))).collect();
+        assert_eq!(Contamination::missing(&log(dataset, records, None)), None, "{dataset}");
+    }
+}
+
+#[test]
 fn counters_are_compared_with_what_prompts_share() {
     for (tokens, is_found) in [(100, true), (750, false)] {
         let records = (0..20).map(|index| record(index, 0, None)).collect();
