@@ -36,8 +36,9 @@ pub struct CacheAudit {
     pub share: Option<f64>,
     /// Confidence interval of `share` at 95 %.
     pub interval: Option<[f64; 2]>,
-    /// Share of the prompt tokens that earlier, different prompts of the run begin with, too: what
-    /// the plan intends to be found in a cache.
+    /// Share of the prompt tokens that earlier prompts of the run begin with, too: what the plan
+    /// intends to be found in a cache. Equal prompts count only where the data set shares prefixes
+    /// by design.
     pub expected_share: f64,
     /// Number of prompts that were nearer to a warm than to a cold one, beyond what they share with
     /// earlier ones; zero unless the finding is [`Estimated`](CacheFinding::Estimated).
