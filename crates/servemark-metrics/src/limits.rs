@@ -101,13 +101,14 @@ impl fmt::Display for Confidence {
 impl Limit {
     /// Returns the causes that limit a run, the one that explains most of the time first.
     pub fn of(log: &RunLog, audit: &Audit) -> Vec<Self> {
-        let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
+        let (anatomy, mut series, end_s) = (Anatomy::of(log), RunSeries::of(log), end_s(log));
+        series.series.retain(|series| is_lasting(series, end_s));
         let evidence = RunEvidence {
             anatomy: &anatomy,
             has_parts: sums_up(&anatomy),
             has_gate: log.header().facts.max_concurrency.is_some(),
             series: &series.series,
-            end_s: end_s(log),
+            end_s,
             preemptions: Preemptions::of(log),
         };
         let mut limits: Vec<Self> = [
@@ -158,6 +159,9 @@ const PREEMPTED: f64 = 0.01;
 
 /// Largest difference from one of the sum of the parts' shares with which they are evidence.
 const RESIDUAL: f64 = 0.1;
+
+/// Least part of the measurement between the first and the last reading of a series that is evidence.
+const LASTING: f64 = 1.0 / 3.0;
 
 /// Measurements of a run from which its limits are found.
 struct RunEvidence<'a> {
@@ -350,6 +354,15 @@ impl RunEvidence<'_> {
             Limit::new(LimitCause::GpuThrottled, CAUSE * share, Confidence::High, message)
         })
     }
+}
+
+/// Returns whether a series has readings over a good part of the measurement. One that has not,
+/// because its server ended or began meanwhile, says little of the whole.
+fn is_lasting(series: &Series, end_s: f64) -> bool {
+    let mut times = series.points.iter().map(|(at, _)| *at).filter(|at| (0.0..=end_s).contains(at));
+    let first = times.next();
+    let last = times.next_back().or(first);
+    first.zip(last).is_some_and(|(first, last)| last - first >= LASTING * end_s)
 }
 
 /// Returns whether the parts of the requests sum up to their times, before the first output and over

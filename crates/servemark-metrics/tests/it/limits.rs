@@ -467,3 +467,25 @@ fn causes_are_ordered_by_their_share_of_the_whole_time() {
     let expected = [LimitCause::Preemption, LimitCause::Decode, LimitCause::Prefill];
     assert_eq!(causes(&[counted]), expected);
 }
+
+/// The engine that the second series is of was gone before most of the run.
+#[test]
+fn what_ended_early_limits_nothing() {
+    let waiting =
+        [("waiting", SeriesKind::Gauge, [0.0; 4]), ("waiting", SeriesKind::Gauge, [50.0; 4])];
+    let labels =
+        ["0", "1"].map(|engine| BTreeMap::from([("engine".to_owned(), engine.to_owned())]));
+    let mut log = labelled_log(even(), &waiting, labels.to_vec());
+    let has_queue = |log: &RunLog| {
+        let limits = Limit::of(log, &Audit::of(log));
+        limits.iter().any(|limit| limit.cause == LimitCause::Queue)
+    };
+    assert!(has_queue(&log));
+    let mut telemetry = log.telemetry().clone();
+    for (second, sample) in telemetry.samples.iter_mut().enumerate().skip(1) {
+        sample.values.truncate(1);
+        sample.absent.extend((second == 1).then_some(1));
+    }
+    log = log.with_telemetry(telemetry);
+    assert!(!has_queue(&log));
+}
