@@ -218,12 +218,12 @@ impl Direct {
         while !self.kept.is_empty() {
             let Some((head, length)) = Head::parse(&self.kept)? else { break };
             self.kept.drain(..length);
-            if !head.is_interim() {
+            if !head.summary.is_interim() {
                 self.body = Body::new(match asks_for {
-                    AsksFor::Body => head.framing()?,
+                    AsksFor::Body => head.summary.framing()?,
                     AsksFor::HeadAlone => Framing::Length(0),
                 });
-                self.keeps_alive &= head.keeps_alive();
+                self.keeps_alive &= head.summary.keeps_alive();
                 return Ok(Some(head));
             }
         }

@@ -297,8 +297,8 @@ async fn ask(
     };
     match answer {
         Ok(head) => {
-            let Head { status, headers, .. } = head;
-            Sending::Answered(Answered { status, headers, body: None })
+            let Head { summary, headers } = head;
+            Sending::Answered(Answered { status: summary.status, headers, body: None })
         }
         Err(lost) if wire.first_write().is_none() => Sending::NeverLeft(lost),
         Err(lost) => Sending::Lost(lost),

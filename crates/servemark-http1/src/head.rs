@@ -8,15 +8,13 @@ use http::{HeaderMap, StatusCode, Version};
 use httparse::{ParserConfig, Response, Status};
 
 use crate::Malformed;
-use crate::summary::{Framing, HeadSummary};
+use crate::summary::HeadSummary;
 
 /// The head of an answer.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// HTTP/1.1 or HTTP/1.0.
-    pub version: Version,
-    /// Status of the answer.
-    pub status: StatusCode,
+    /// What it says about the connection.
+    pub summary: HeadSummary,
     /// Headers of the answer.
     pub headers: HeaderMap,
 }
@@ -31,38 +29,14 @@ impl Head {
     /// Copies the headers; all values share one copy of the head.
     fn of(response: &Response<'_, '_>, head: &[u8]) -> Result<Self, Malformed> {
         let copy = Bytes::copy_from_slice(head);
-        let (version, status) = version_and_status(response)?;
+        let summary = HeadSummary::of(response)?;
         let mut headers = HeaderMap::with_capacity(response.headers.len());
         for header in &*response.headers {
             let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| not_http())?;
             let value = HeaderValue::from_maybe_shared(within(&copy, head, header.value));
             headers.append(name, value.map_err(|_| not_http())?);
         }
-        Ok(Self { version, status, headers })
-    }
-
-    /// Returns whether the final answer is still to come. Requests never ask to switch protocols,
-    /// so status 101 counts as final.
-    pub fn is_interim(&self) -> bool {
-        self.summary().is_interim()
-    }
-
-    /// Returns how the end of the body is marked.
-    pub fn framing(&self) -> Result<Framing, Malformed> {
-        self.summary().framing()
-    }
-
-    /// Returns whether another request may follow on the connection after the body.
-    pub fn keeps_alive(&self) -> bool {
-        self.summary().keeps_alive()
-    }
-
-    fn summary(&self) -> HeadSummary {
-        let mut summary = HeadSummary::new(self.version, self.status);
-        for (name, value) in &self.headers {
-            summary.add(name.as_str(), value.as_bytes());
-        }
-        summary
+        Ok(Self { summary, headers })
     }
 }
 
@@ -70,14 +44,17 @@ impl HeadSummary {
     /// Parses the head at the start of `bytes`; also returns its length. `None` if it is not
     /// complete.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
-        parse(bytes, |response, _| {
-            let (version, status) = version_and_status(response)?;
-            let mut summary = Self::new(version, status);
-            for header in &*response.headers {
-                summary.add(header.name, header.value);
-            }
-            Ok(summary)
-        })
+        parse(bytes, |response, _| Self::of(response))
+    }
+
+    fn of(response: &Response<'_, '_>) -> Result<Self, Malformed> {
+        let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
+        let status = StatusCode::from_u16(response.code.unwrap_or_default());
+        let mut summary = Self::new(version, status.map_err(|_| not_http())?);
+        for header in &*response.headers {
+            summary.add(header.name, header.value);
+        }
+        Ok(summary)
     }
 }
 
@@ -98,12 +75,6 @@ fn parse<T>(
         }
         Status::Partial => Ok(None),
     }
-}
-
-fn version_and_status(response: &Response<'_, '_>) -> Result<(Version, StatusCode), Malformed> {
-    let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
-    let status = StatusCode::from_u16(response.code.unwrap_or_default());
-    Ok((version, status.map_err(|_| not_http())?))
 }
 
 fn not_http() -> Malformed {
@@ -127,6 +98,7 @@ const LONGEST: usize = 256 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Framing;
 
     fn head(lines: &str) -> Head {
         let text = format!("{}\r\n\r\n", lines.replace('\n', "\r\n"));
@@ -135,24 +107,23 @@ mod tests {
         head
     }
 
+    /// Returns what a head says about the connection, which is the same whether its headers are kept or
+    /// not.
     fn summary(lines: &str) -> HeadSummary {
         let text = format!("{}\r\n\r\n", lines.replace('\n', "\r\n"));
         let (summary, length) = HeadSummary::parse(text.as_bytes()).unwrap().unwrap();
-        assert_eq!(length, text.len());
+        assert_eq!((length, &head(lines).summary), (text.len(), &summary));
         summary
     }
 
     #[track_caller]
     fn framed(lines: &str, framing: Framing, keeps_alive: bool) {
-        let head = head(lines);
-        assert_eq!((head.framing(), head.keeps_alive()), (Ok(framing), keeps_alive));
         let summary = summary(lines);
         assert_eq!((summary.framing(), summary.keeps_alive()), (Ok(framing), keeps_alive));
     }
 
     #[track_caller]
     fn refused(lines: &str, reason: &str) {
-        assert_eq!(head(lines).framing().unwrap_err().to_string(), reason);
         assert_eq!(summary(lines).framing().unwrap_err().to_string(), reason);
     }
 
@@ -160,7 +131,7 @@ mod tests {
     fn a_head_is_taken_apart() {
         let head = head("HTTP/1.1 503 Busy\nRetry-After: 7\nx: a\nx: b");
         assert_eq!(
-            (head.version, head.status),
+            (head.summary.version, head.summary.status),
             (Version::HTTP_11, StatusCode::SERVICE_UNAVAILABLE)
         );
         assert_eq!(head.headers["retry-after"], "7");
@@ -231,9 +202,9 @@ mod tests {
 
     #[test]
     fn an_interim_answer_is_not_the_answer() {
-        assert!(head("HTTP/1.1 103 Early Hints").is_interim());
-        assert!(!head("HTTP/1.1 101 Switching Protocols").is_interim());
-        assert!(!head("HTTP/1.1 200 OK").is_interim());
+        assert!(summary("HTTP/1.1 103 Early Hints").is_interim());
+        assert!(!summary("HTTP/1.1 101 Switching Protocols").is_interim());
+        assert!(!summary("HTTP/1.1 200 OK").is_interim());
         assert!(summary("HTTP/1.1 100 Continue").is_interim());
     }
 }

@@ -12,7 +12,7 @@
 //! let read = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
 //! let (head, length) = Head::parse(read)?.expect("it is whole");
 //! let mut rest = &read[length..];
-//! let mut body = Body::new(head.framing()?);
+//! let mut body = Body::new(head.summary.framing()?);
 //! assert_eq!(body.next(&mut rest)?, Piece::Data(b"hello"));
 //! assert_eq!(body.next(&mut rest)?, Piece::End);
 //! # Ok::<(), servemark_http1::Malformed>(())

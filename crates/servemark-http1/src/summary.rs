@@ -17,7 +17,7 @@ pub enum Framing {
 }
 
 /// What a head says about the connection, without its headers. It is cheaper to parse than the head.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HeadSummary {
     /// HTTP/1.1 or HTTP/1.0.
     pub version: Version,

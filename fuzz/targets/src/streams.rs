@@ -63,7 +63,7 @@ fn split<'s>(mut stream: &'s [u8], lengths: &[u8]) -> impl Iterator<Item = &'s [
 pub fn http1_body(bytes: &[u8]) {
     let [read_length, kind, answer @ ..] = bytes else { return };
     let (framing, bytes) = match Head::parse(answer) {
-        Ok(Some((head, length))) => match head.framing() {
+        Ok(Some((head, length))) => match head.summary.framing() {
             Ok(framing) => (framing, &answer[length..]),
             Err(_) => return,
         },

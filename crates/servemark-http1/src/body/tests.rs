@@ -96,8 +96,8 @@ fn a_connection_may_end_where_the_body_may() {
 fn recordings() {
     for capture in Capture::all() {
         let (head, length) = Head::parse(&capture.raw).unwrap().unwrap();
-        assert_eq!(head.status, capture.status, "{}", capture.name());
-        let (framing, rest) = (head.framing().unwrap(), &capture.raw[length..]);
+        assert_eq!(head.summary.status, capture.status, "{}", capture.name());
+        let (framing, rest) = (head.summary.framing().unwrap(), &capture.raw[length..]);
         for size in [1, 7, 64, usize::MAX] {
             let (body, _) = read(framing, rest.chunks(size)).unwrap();
             assert_eq!(body, capture.body, "{}", capture.name());
