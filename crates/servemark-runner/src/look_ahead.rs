@@ -34,7 +34,7 @@ struct Prefetcher {
 
 /// Requests that are ready, in the order of the sessions.
 struct Queue {
-    calls: VecDeque<(PreparedResult, usize)>,
+    calls: VecDeque<PreparedResult>,
     bytes: usize,
     /// Indices of the sessions whose first requests are not yet begun.
     to_begin: StepBy<Range<usize>>,
@@ -110,8 +110,8 @@ impl LookAhead {
 
 impl Queue {
     fn take(&mut self) -> Option<PreparedResult> {
-        let (call, bytes) = self.calls.pop_front()?;
-        self.bytes -= bytes;
+        let call = self.calls.pop_front()?;
+        self.bytes -= bytes(&call);
         Some(call)
     }
 }
@@ -140,10 +140,9 @@ impl Prefetcher {
     }
 
     fn put(&self, call: PreparedResult) {
-        let bytes = call.as_ref().map_or(0, |call| call.bytes);
         let mut queue = self.queue();
-        queue.bytes += bytes;
-        queue.calls.push_back((call, bytes));
+        queue.bytes += bytes(&call);
+        queue.calls.push_back(call);
         self.made.notify_one();
     }
 
@@ -159,6 +158,10 @@ impl Prefetcher {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn bytes(call: &PreparedResult) -> usize {
+    call.as_ref().map_or(0, |call| call.bytes)
 }
 
 /// Prepares one first request. A panic of the transport becomes the error of this request alone.
