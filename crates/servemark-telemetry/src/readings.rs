@@ -363,7 +363,7 @@ impl Readings {
     fn own_series(&mut self, line: &Line<'_>, kinds: &Kinds<'_>) -> Option<SeriesHead> {
         let name = line.name;
         let kind = kind_of(name, kinds)?;
-        if name.ends_with("_created") || self.series.len() >= MOST_SERIES {
+        if self.series.len() >= MOST_SERIES {
             return None;
         }
         // Labels that cannot be read make no series, which must not take a position either.
@@ -486,6 +486,9 @@ fn own_kind(kind: &str) -> Option<SeriesKind> {
 /// Returns the kind of the lines with a name; `None` if they are not read. A metric whose kind is not
 /// declared is untyped.
 fn kind_of(name: &str, kinds: &Kinds<'_>) -> Option<SeriesKind> {
+    if name.ends_with("_created") {
+        return None;
+    }
     let counted = name.strip_suffix("_total");
     let declared = kinds.get(name).or_else(|| kinds.get(counted?));
     if let Some(kind) = declared {
@@ -502,7 +505,7 @@ fn kind_of(name: &str, kinds: &Kinds<'_>) -> Option<SeriesKind> {
 }
 
 /// Ends of the names of lines that are parts of a metric.
-const PARTS: [&str; 6] = ["_bucket", "_count", "_sum", "_created", "_info", "_gcount"];
+const PARTS: [&str; 6] = ["_bucket", "_count", "_sum", "_info", "_gcount", "_gsum"];
 
 /// Maximum number of series of a source. Labels can have any number of values.
 const MOST_SERIES: usize = 512;

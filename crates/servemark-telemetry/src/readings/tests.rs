@@ -295,7 +295,7 @@ fn known_metrics_that_come_later_have_their_common_names() {
 #[test]
 fn metrics_without_a_kind_are_read() {
     let mut readings = readings();
-    let text = "# TYPE t summary\nt{quantile=\"0.5\"} 1\nt_sum 2\nt_count 3\ndepth{q=\"a\"} 4\n\
+    let text = "# TYPE t summary\nt{quantile=\"0.5\"} 1\nt_sum 2\nt_count 3\nt_gsum 2\ndepth{q=\"a\"} 4\n\
                 served_total 5\n{\"json\": 1} 6\n{a=\"1\"} 7\n<b>8</b> 9\n";
     let mut lines = readings.read(&mut text.into(), Stamp::ZERO, 0).unwrap();
     lines.pop();
