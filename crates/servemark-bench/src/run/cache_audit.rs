@@ -8,27 +8,27 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use servemark_core::{Phase, Prompt, RequestRecord, Session, SharedPrefix};
+use servemark_core::{Phase, Prompt, RequestRecord, Session};
 use servemark_pacer::SystemPacer;
 use servemark_runner::{Backlog, LoadSpec, Observer, Runner, Stop};
 use servemark_schedule::ArrivalSpec;
 
+use super::cache_bust;
 use super::run_log_sink::RunLogSink;
 use super::server::WireTransport;
 use super::system::Job;
-use super::{cache_bust, shared_prefixes};
 use crate::ExecuteError;
 use crate::observer::RunEvent;
 
 /// Sends the audit's requests with `at_once` of them in flight, about as many as the measurement
-/// had on average, so that their times can be compared. Returns the lengths of the prefixes that
-/// the prompts share with earlier ones.
+/// had on average, so that their times can be compared. Returns the positions of the
+/// sessions whose prompts were audited.
 pub(super) async fn audit(
     job: &Job<'_>,
     transport: &Arc<WireTransport>,
     sink: &RunLogSink,
     at_once: NonZeroUsize,
-) -> Result<Vec<SharedPrefix>, ExecuteError> {
+) -> Result<Vec<usize>, ExecuteError> {
     let Some(prompts) = job.plan.control.cache_audit else { return Ok(Vec::new()) };
     let chosen = chosen(job, prompts.get() as usize);
     if chosen.is_empty() {
@@ -57,7 +57,7 @@ pub(super) async fn audit(
             break;
         }
     }
-    Ok(shared_prefixes::of_chosen(&job.load().sessions, &chosen))
+    Ok(chosen)
 }
 
 /// Returns the positions of evenly spaced measured sessions whose first prompt takes a prefix, in

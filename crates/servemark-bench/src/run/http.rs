@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 
 use servemark_backends::{ServerKind, WireBackend};
 use servemark_client::{ClientError, HttpTransport};
-use servemark_core::{CountedWork, Footer, Header, ServerCounters, SharedPrefix};
+use servemark_core::{CountedWork, Footer, Header, ServerCounters};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
 use servemark_runner::{Runner, Share, Stop};
@@ -172,7 +172,7 @@ impl System for Server {
         transport: &Arc<WireTransport>,
         sink: &RunLogSink,
         in_flight: NonZeroUsize,
-    ) -> Result<Vec<SharedPrefix>, ExecuteError> {
+    ) -> Result<Vec<usize>, ExecuteError> {
         cache_audit::audit(job, transport, sink, in_flight).await
     }
 

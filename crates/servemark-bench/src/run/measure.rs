@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use servemark_core::{Clock, Footer};
-use servemark_metrics::Contamination;
 use servemark_plan::BenchPlan;
 use servemark_runner::{self as runner, Fleet, StartBarrier, Stop};
 
@@ -103,18 +102,15 @@ impl Job<'_> {
         footer.rank_clock = rank_clock;
         footer.client = Some(cost);
         footer.interrupted |= context.stop.signal().is(Stop::Drain) || !lost.is_empty();
+        let mut audited = Vec::new();
         if !footer.interrupted {
             let in_flight = mean_in_flight(context.live.busy(), ended.since(began));
             context.live.turn_to(Activity::Measuring);
-            footer.shared_prefixes = system.audit_cache(self, &transport, sink, in_flight).await?;
+            audited = system.audit_cache(self, &transport, sink, in_flight).await?;
             context.live.turn_to(Activity::Reporting);
         }
-        if Contamination::is_shared_by_design(self.plan.workload.dataset.label()) {
-            let planned = shared_prefixes::of_all(sessions);
-            if !planned.is_empty() {
-                footer.shared_prefixes = planned;
-            }
-        }
+        footer.shared_prefixes =
+            shared_prefixes::planned(self.plan.workload.dataset.label(), sessions, &audited);
         Ok(Measured { footer, lost_shards: lost.len() })
     }
 }

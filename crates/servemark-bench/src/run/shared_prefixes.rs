@@ -5,6 +5,15 @@ use std::hash::{DefaultHasher, Hasher};
 
 use serde_json::Value;
 use servemark_core::{JsonObject, Prompt, Session, SharedPrefix};
+use servemark_metrics::Contamination;
+
+/// Returns what first prompts have in common with earlier ones: all of them if the data set with this
+/// name shares prefixes by design and their content is known, otherwise those of the audited sessions.
+pub(super) fn planned(dataset: &str, sessions: &[Session], audited: &[usize]) -> Vec<SharedPrefix> {
+    let is_by_design = Contamination::is_shared_by_design(dataset);
+    let all = if is_by_design { of_all(sessions) } else { Vec::new() };
+    if all.is_empty() { of_chosen(sessions, audited) } else { all }
+}
 
 /// Returns for every session the longest beginning that its first prompt has in common with the
 /// first prompt of an earlier session, in tokens. Equal prompts count: the data sets for which this
@@ -12,7 +21,7 @@ use servemark_core::{JsonObject, Prompt, Session, SharedPrefix};
 /// is common to several groups of prompts.
 ///
 /// It is empty if the content of a first prompt is not known.
-pub(super) fn of_all(sessions: &[Session]) -> Vec<SharedPrefix> {
+fn of_all(sessions: &[Session]) -> Vec<SharedPrefix> {
     let mut begun: HashMap<u64, usize> = HashMap::new();
     let mut shared = Vec::with_capacity(sessions.len());
     for (place, session) in sessions.iter().enumerate() {
@@ -43,7 +52,7 @@ pub(super) fn of_all(sessions: &[Session]) -> Vec<SharedPrefix> {
 
 /// Returns for the chosen sessions the longest beginning that their first prompt has in common with
 /// a different first prompt of an earlier session, in tokens.
-pub(super) fn of_chosen(sessions: &[Session], chosen: &[usize]) -> Vec<SharedPrefix> {
+fn of_chosen(sessions: &[Session], chosen: &[usize]) -> Vec<SharedPrefix> {
     let mut audited: Vec<(usize, Vec<u8>, usize)> =
         chosen.iter().map(|&place| (place, content(&sessions[place].first.prompt), 0)).collect();
     for (place, session) in sessions.iter().enumerate().take(chosen.last().map_or(0, |last| *last))

@@ -4,7 +4,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use servemark_core::{Footer, Header, RunLog, SharedPrefix, Transport};
+use servemark_core::{Footer, Header, RunLog, Transport};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
 use servemark_runner::{LoadSpec, Runner, Share, StopSignal};
@@ -78,15 +78,15 @@ pub(crate) trait System: Sized {
     ) -> Footer;
 
     /// Audits the system's prefix cache after the measurement, which had about `in_flight` requests
-    /// in flight, if the plan asks for it. Returns what the audited prompts have in common with
-    /// earlier ones.
+    /// in flight, if the plan asks for it. Returns the positions of the sessions whose prompts were
+    /// audited.
     async fn audit_cache(
         &self,
         job: &Job<'_>,
         transport: &Arc<Self::Transport>,
         sink: &RunLogSink,
         in_flight: NonZeroUsize,
-    ) -> Result<Vec<SharedPrefix>, ExecuteError> {
+    ) -> Result<Vec<usize>, ExecuteError> {
         let _ = (job, transport, sink, in_flight);
         Ok(Vec::new())
     }
