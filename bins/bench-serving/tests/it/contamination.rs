@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use servemark_mock::{ImitatedEngine, MockServer, MockSpec};
 
-use crate::program::{Folder, text};
+use crate::program::{Folder, against, text};
 
 fn server(engine: ImitatedEngine, hides_cached: bool) -> MockServer {
     let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_millis(1));
@@ -20,28 +20,9 @@ fn server(engine: ImitatedEngine, hides_cached: bool) -> MockServer {
 const JUDGED: [&str; 2] = ["--fail-on", "contaminated"];
 
 fn run(folder: &Folder, server: &MockServer, backend: &str, more: &[&str]) -> Output {
-    let url = server.base_url();
-    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
-    let common = [
-        "--backend",
-        backend,
-        "--base-url",
-        &url,
-        "--model",
-        "mock",
-        "--tokenizer",
-        tokenizer,
-        "--dataset-name",
-        "random-ids",
-        "--num-prompts",
-        "20",
-        "--random-input-len",
-        "120",
-        "--random-output-len",
-        "4",
-        "--no-run-log",
-    ];
-    folder.run(&[&common, more].concat())
+    let load = ["--num-prompts", "20", "--random-input-len", "120", "--random-output-len", "4"];
+    let flags = [&["--backend", backend, "--no-run-log"][..], &load, more].concat();
+    folder.run(&against(&server.base_url(), &flags))
 }
 
 #[test]

@@ -81,6 +81,13 @@ pub(crate) fn simulated<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&SMALL[..], more].concat()
 }
 
+/// Returns the arguments of a run of random token ids against a server, and more.
+pub(crate) fn against<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+    let common = ["--base-url", url, "--model", "mock", "--tokenizer", tokenizer];
+    [&common[..], &["--dataset-name", "random-ids"], more].concat()
+}
+
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,7 +1,7 @@
 use serde_json::Value;
 use servemark_mock::{MockServer, MockSpec, ReceivedRequest};
 
-use crate::program::{Folder, SMALL, text};
+use crate::program::{Folder, SMALL, against, text};
 
 fn number(table: &str, label: &str) -> f64 {
     let line = table.lines().find(|line| line.starts_with(label)).expect(label);
@@ -96,18 +96,9 @@ fn a_key_is_sent_and_written_nowhere() {
     let spec = MockSpec { keep_requests: 4, ..MockSpec::default() };
     let server = MockServer::start(spec).unwrap();
     let folder = Folder::new();
-    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
-    let output = folder.run(&[
+    let flags = [
         "--backend",
         "sglang-oai-chat",
-        "--base-url",
-        &server.base_url(),
-        "--model",
-        "mock",
-        "--tokenizer",
-        tokenizer,
-        "--dataset-name",
-        "random-ids",
         "--num-prompts",
         "2",
         "--random-output-len",
@@ -118,7 +109,8 @@ fn a_key_is_sent_and_written_nowhere() {
         "run.jsonl",
         "--output-file",
         "result.jsonl",
-    ]);
+    ];
+    let output = folder.run(&against(&server.base_url(), &flags));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(server.requests()[0].header("x-key"), Some("hunter2-hunter2"));
     let written = [
@@ -226,26 +218,9 @@ fn every_other_route_runs_against_the_simulator() {
 fn sent_requests(flags: &[&str]) -> Vec<ReceivedRequest> {
     let spec = MockSpec { keep_requests: 20, ..MockSpec::default() };
     let server = MockServer::start(spec).expect("a server");
-    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
-    let url = server.base_url();
-    let common = [
-        "--base-url",
-        &url,
-        "--model",
-        "mock",
-        "--tokenizer",
-        tokenizer,
-        "--dataset-name",
-        "random-ids",
-        "--num-prompts",
-        "3",
-        "--random-output-len",
-        "2",
-        "--max-concurrency",
-        "1",
-        "--no-run-log",
-    ];
-    let output = Folder::new().run(&[&common[..], flags].concat());
+    let load = ["--num-prompts", "3", "--random-output-len", "2", "--max-concurrency", "1"];
+    let flags = [&load[..], &["--no-run-log"], flags].concat();
+    let output = Folder::new().run(&against(&server.base_url(), &flags));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     server.requests().into_iter().filter(|request| request.method == "POST").collect()
 }
