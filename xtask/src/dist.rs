@@ -11,6 +11,7 @@ use self::archive::Tree;
 use self::shipped::Shipped;
 use crate::check::announce;
 use crate::metadata::{host, packages, root, target_folder};
+use crate::python_environment::{PythonEnvironment, ZIG, run_to_end};
 
 mod archive;
 mod deb;
@@ -121,7 +122,7 @@ impl Release {
             version: version()?,
             is_static: options.linking == Linking::Static || target.ends_with("-musl"),
             program: content,
-            pages: pages::of(&program)?,
+            pages: pages::of(&program, runner(&target).as_deref())?,
             shipped: Shipped::read(&package, &target)?,
             date: commit_date(),
             target,
@@ -173,11 +174,23 @@ impl Release {
 /// Name of the file with the licences of the crates in the program.
 const THIRD_PARTY: &str = "THIRD-PARTY.txt";
 
-/// Builds the program of a package and returns its path.
+/// Package of PyPI with Cargo's command `zigbuild`.
+const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
+
+/// Builds the program of a package and returns its path. zig compiles the parts in C for musl and links
+/// them, because few systems have a compiler for it.
 fn build(options: &Options, package: &str, target: &str) -> anyhow::Result<PathBuf> {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--locked", "-p", package, "--profile", &options.profile]);
     let mut folder = target_folder()?;
+    let mut cargo = Command::new(env!("CARGO"));
+    if target.ends_with("-linux-musl") {
+        let requirements = format!("{ZIGBUILD}\n{ZIG}\n");
+        let environment = PythonEnvironment::new(&folder.join("zig"), &requirements)?;
+        environment.add_to_path(&mut cargo)?;
+        cargo.arg("zigbuild");
+    } else {
+        cargo.arg("build");
+    }
+    cargo.args(["--locked", "-p", package, "--profile", &options.profile]);
     // Without a target the results of usual builds are used again.
     if options.target.is_some() || options.linking == Linking::Static {
         cargo.args(["--target", target]);
@@ -185,11 +198,10 @@ fn build(options: &Options, package: &str, target: &str) -> anyhow::Result<PathB
     }
     if options.linking == Linking::Static {
         // For the target alone: build scripts and procedural macros must stay dynamic.
-        let variable = target.to_uppercase().replace('-', "_");
-        cargo.env(format!("CARGO_TARGET_{variable}_RUSTFLAGS"), "-C target-feature=+crt-static");
+        let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", in_variable(target));
+        cargo.env(variable, "-C target-feature=+crt-static");
     }
-    announce(&format!("+ {cargo:?}"));
-    ensure!(cargo.status().context("cannot run cargo")?.success(), "the build failed");
+    run_to_end(&mut cargo)?;
     let folder = folder.join(if options.profile == "dev" { "debug" } else { &options.profile });
     Ok(folder.join(program_file(target)))
 }
@@ -198,6 +210,18 @@ fn build(options: &Options, package: &str, target: &str) -> anyhow::Result<PathB
 fn program_file(target: &str) -> String {
     let extension = if target.contains("windows") { ".exe" } else { "" };
     format!("{PROGRAM}{extension}")
+}
+
+/// Returns the command that runs programs of a target on this machine, from the variable that Cargo
+/// reads for it; `None` if it is not set.
+fn runner(target: &str) -> Option<String> {
+    let variable = format!("CARGO_TARGET_{}_RUNNER", in_variable(target));
+    std::env::var_os(variable)?.into_string().ok()
+}
+
+/// Returns how the names of Cargo's environment variables have a target.
+fn in_variable(target: &str) -> String {
+    target.to_uppercase().replace('-', "_")
 }
 
 /// Returns when the commit was made, in seconds from 1970; 0 outside of a git repository.

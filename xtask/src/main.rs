@@ -13,6 +13,7 @@ mod licences;
 mod markdown;
 mod metadata;
 mod package;
+mod python_environment;
 mod site;
 mod tidy;
 mod toml_file;

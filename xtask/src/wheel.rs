@@ -1,14 +1,13 @@
 //! Builds the Python package as a wheel, installs it and runs its tests.
 
-use std::env::{join_paths, split_paths, var_os};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 
 use crate::check::announce;
 use crate::metadata::{host, root, target_folder};
+use crate::python_environment::{PythonEnvironment, ZIG, run_to_end};
 
 /// Folder of the package in the repository.
 const PACKAGE: &str = "crates/servemark-python";
@@ -28,8 +27,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let folder = target_folder()?.join("wheel");
     fs::create_dir_all(&folder)?;
     let package = root().join(PACKAGE);
-    let environment = Environment::new(&folder.join("venv"), &package.join("tests"))?;
-    let wheel = environment.build(&package, &folder.join("built"), &words)?;
+    let requirements = fs::read_to_string(package.join("tests/requirements.txt"))?;
+    let environment = PythonEnvironment::new(&folder.join("venv"), &requirements)?;
+    let wheel = build(&environment, &package, &folder.join("built"), &words)?;
     announce(&format!("{}: {} bytes", wheel.display(), fs::metadata(&wheel)?.len()));
     if !is_installed {
         return Ok(());
@@ -46,9 +46,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
 /// oldest C library that the wheel's name promises.
 fn of_release(target: &str) -> Vec<&str> {
     let library: &[&str] = if target.ends_with("-linux-gnu") {
-        &[ZIG, "--compatibility", "manylinux2014"]
+        &[ZIG_FLAG, "--compatibility", "manylinux2014"]
     } else if target.ends_with("-linux-musl") {
-        &[ZIG, "--compatibility", "musllinux_1_2"]
+        &[ZIG_FLAG, "--compatibility", "musllinux_1_2"]
     } else {
         &[]
     };
@@ -56,79 +56,29 @@ fn of_release(target: &str) -> Vec<&str> {
 }
 
 /// Flag of `maturin build` that makes zig the linker and the C compiler.
-const ZIG: &str = "--zig";
+const ZIG_FLAG: &str = "--zig";
 
-/// Package of PyPI with zig.
-const ZIG_PACKAGE: &str = "ziglang==0.17.1";
-
-/// A virtual environment of Python with the packages that the build and the tests need.
-struct Environment {
-    folder: PathBuf,
-}
-
-impl Environment {
-    /// Creates the environment, unless an earlier call has installed the same packages.
-    fn new(folder: &Path, tests: &Path) -> anyhow::Result<Self> {
-        let environment = Self { folder: folder.to_owned() };
-        let (requirements, mark) = (tests.join("requirements.txt"), folder.join("requirements"));
-        let wanted = fs::read_to_string(&requirements)?;
-        if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
-            return Ok(environment);
-        }
-        let mut create = Command::new("python3");
-        create.args(["-m", "venv", "--clear"]).arg(folder);
-        run_to_end(&mut create)
-            .context("Debian has the module venv in the package python3-venv")?;
-        run_to_end(environment.pip().args(["install", "--quiet", "-r"]).arg(&requirements))?;
-        fs::write(mark, wanted)?;
-        Ok(environment)
+/// Builds the wheel into an empty folder and returns its path.
+fn build(
+    environment: &PythonEnvironment,
+    package: &Path,
+    folder: &Path,
+    words: &[&str],
+) -> anyhow::Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
     }
-
-    /// Builds the wheel into an empty folder and returns its path.
-    fn build(&self, package: &Path, folder: &Path, words: &[&str]) -> anyhow::Result<PathBuf> {
-        if folder.exists() {
-            fs::remove_dir_all(folder)?;
-        }
-        if words.contains(&ZIG) {
-            run_to_end(self.pip().args(["install", "--quiet", ZIG_PACKAGE]))?;
-        }
-        let mut maturin = self.program("maturin");
-        // It finds the environment's Python, which has zig, by the search path.
-        let path = var_os("PATH").unwrap_or_default();
-        maturin.env("PATH", join_paths([self.programs()].into_iter().chain(split_paths(&path)))?);
-        maturin.args(["build", "--locked", "--strip", "--out"]).arg(folder);
-        maturin.arg("--manifest-path").arg(package.join("Cargo.toml"));
-        maturin.args(words);
-        run_to_end(&mut maturin)?;
-        let built = fs::read_dir(folder)?.next().context("maturin built no wheel")?;
-        Ok(built?.path())
+    if words.contains(&ZIG_FLAG) {
+        environment.install(ZIG)?;
     }
-
-    fn pip(&self) -> Command {
-        let mut pip = self.python();
-        pip.args(["-m", "pip"]);
-        pip
-    }
-
-    fn python(&self) -> Command {
-        self.program("python")
-    }
-
-    fn program(&self, name: &str) -> Command {
-        Command::new(self.programs().join(name))
-    }
-
-    fn programs(&self) -> PathBuf {
-        self.folder.join(if cfg!(windows) { "Scripts" } else { "bin" })
-    }
-}
-
-/// Runs a command to its end.
-fn run_to_end(command: &mut Command) -> anyhow::Result<()> {
-    announce(&format!("+ {command:?}"));
-    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
-    ensure!(status.success(), "{command:?} failed");
-    Ok(())
+    let mut maturin = environment.program("maturin");
+    environment.add_to_path(&mut maturin)?;
+    maturin.args(["build", "--locked", "--strip", "--out"]).arg(folder);
+    maturin.arg("--manifest-path").arg(package.join("Cargo.toml"));
+    maturin.args(words);
+    run_to_end(&mut maturin)?;
+    let built = fs::read_dir(folder)?.next().context("maturin built no wheel")?;
+    Ok(built?.path())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Manual pages and completion scripts, as the built program prints them.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -35,28 +36,35 @@ const SHELLS: [(Kind, &str, &str); 5] = [
     (Kind::Zsh, "zsh", "_servemark"),
 ];
 
-/// Runs the program once for each page and returns the pages.
-pub(super) fn of(program: &Path) -> anyhow::Result<Vec<Page>> {
+/// Runs the program once for each page, by `runner` if there is one, and returns the pages.
+pub(super) fn of(program: &Path, runner: Option<&str>) -> anyhow::Result<Vec<Page>> {
+    let start: Vec<&OsStr> = (runner.unwrap_or_default().split_whitespace().map(OsStr::new))
+        .chain([program.as_os_str()])
+        .collect();
     let mut pages = Vec::new();
     for (kind, shell, name) in SHELLS {
-        let text = output(program, &["completions", shell])?;
+        let text = output(&start, &["completions", shell])?;
         pages.push(Page { kind, name: name.to_owned(), text });
     }
-    let list = output(program, &["man", "--list"])?;
+    let list = output(&start, &["man", "--list"])?;
     for command in [""].into_iter().chain(list.lines()) {
         let words: Vec<&str> = command.split_whitespace().collect();
-        let text = output(program, &[&["man"], &*words].concat())?;
+        let text = output(&start, &[&["man"], &*words].concat())?;
         let name = [&[PROGRAM], &*words].concat().join("-") + ".1";
         pages.push(Page { kind: Kind::Manual, name, text });
     }
     Ok(pages)
 }
 
-fn output(program: &Path, args: &[&str]) -> anyhow::Result<String> {
-    let what =
-        || format!("{} {} (build on a machine that runs it)", program.display(), args.join(" "));
-    let output = Command::new(program).args(args).output().with_context(what)?;
-    ensure!(output.status.success(), "{} failed", what());
+/// Runs a program with arguments and returns what it prints. `start` is the program, after the command
+/// that runs it.
+fn output(start: &[&OsStr], args: &[&str]) -> anyhow::Result<String> {
+    let (program, first) = start.split_first().context("no program")?;
+    let mut command = Command::new(program);
+    command.args(first).args(args);
+    let advice = "build on a machine that runs it, or set CARGO_TARGET_<TRIPLE>_RUNNER";
+    let output = command.output().with_context(|| format!("cannot run {command:?} ({advice})"))?;
+    ensure!(output.status.success(), "{command:?} failed ({advice})");
     Ok(String::from_utf8(output.stdout)?)
 }
 
