@@ -75,7 +75,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("async-nats", &["servemark-cluster"]),
     ("candle-core", &["servemark-engine"]),
     ("candle-nn", &["servemark-engine"]),
-    ("clap", &["servemark-cli", "mock-server"]),
+    ("clap", &["servemark-cli", "servemark-mock", "mock-server"]),
     ("clap_complete", &["servemark-cli"]),
     ("clap_mangen", &["servemark-cli"]),
     ("csv", &["servemark-datasets"]),
@@ -119,7 +119,6 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "tokio",
         &[
-            "mock-server",
             "servemark-bench",
             "servemark-benches",
             "servemark-client",
@@ -127,6 +126,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "servemark-engine",
             "servemark-fuzz-targets",
             "servemark-hub",
+            "servemark-mock",
             "servemark-pacer",
             "servemark-runner",
             "servemark-signals",

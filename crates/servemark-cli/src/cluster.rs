@@ -292,6 +292,10 @@ impl Invocation {
     /// Returns the part of this command line that a rank other than 0 uses. Fails for commands that
     /// several machines cannot share.
     pub fn rank_settings(&self) -> Result<RankSettings<'_>, CliError> {
+        let alone = || {
+            let when = "on this command, which several machines cannot share";
+            CliError::no_effect("--coordinator", when)
+        };
         let parsed = match self {
             Self::Ab(runs) | Self::Noise(runs) => &runs.first,
             Self::Aisbench(tasks) => &tasks.tasks[0].parsed,
@@ -317,10 +321,9 @@ impl Invocation {
             | Self::Selftest(_)
             | Self::Text(_)
             | Self::TextSlices(_)
-            | Self::VllmSweep(_) => {
-                let when = "on this command, which several machines cannot share";
-                return Err(CliError::no_effect("--coordinator", when));
-            }
+            | Self::VllmSweep(_) => return Err(alone()),
+            #[cfg(feature = "mock-server")]
+            Self::MockServer(_) => return Err(alone()),
         };
         Ok(RankSettings::Run(parsed))
     }

@@ -8,6 +8,8 @@ use clap::{Command, CommandFactory, Parser};
 use clap_complete::Shell;
 
 use crate::error::UsageError;
+#[cfg(feature = "mock-server")]
+use crate::mock_server;
 use crate::own::{PLAIN_EXIT_CODES, notes, parse_command};
 use crate::{
     ab, aisbench, compare, evalscope, explore, export, launch, manual, rerun, run_file, schema,
@@ -52,6 +54,8 @@ pub(crate) fn whole() -> Command {
     let whole = explore::clap_command().name("servemark").version(env!("CARGO_PKG_VERSION"));
     #[cfg(feature = "engine")]
     let whole = whole.subcommand(sglang::offline::clap_command().name("bench-offline"));
+    #[cfg(feature = "mock-server")]
+    let whole = whole.subcommand(mock_server::clap_command());
     whole.subcommands([
         ab::ab_command(),
         aisbench::clap_command().name("ais_bench"),

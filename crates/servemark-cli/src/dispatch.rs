@@ -10,6 +10,9 @@ mod unknown;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+#[cfg(feature = "mock-server")]
+use servemark_mock::program::ServerFlags;
+
 pub use self::embeddings::embedding_bench;
 use crate::ab::{self, AbRuns};
 use crate::aisbench::{self, Tasks};
@@ -23,6 +26,8 @@ use crate::explore::{self, ExploreArgs};
 use crate::export::{self, ExportArgs};
 use crate::launch::{self, LaunchArgs};
 use crate::manual;
+#[cfg(feature = "mock-server")]
+use crate::mock_server;
 use crate::offline::Offline;
 use crate::own::JudgingArgs;
 use crate::parsed::Parsed;
@@ -62,6 +67,9 @@ pub enum Invocation {
     Evalscope(Box<EvalscopeRuns>),
     /// An exploration of a server of which only the address is known (`servemark [URL]`).
     Explore(Box<ExploreArgs>),
+    /// The simulator as a server on a port (`servemark mock-server`).
+    #[cfg(feature = "mock-server")]
+    MockServer(Box<ServerFlags>),
     /// Several runs against one server, to measure the spread between them (`servemark noise`).
     Noise(Box<AbRuns>),
     /// A benchmark of an engine, over HTTP or without a server.
@@ -116,6 +124,8 @@ impl Invocation {
             Self::Sweep(sweep) => sweep.points.first().is_some_and(Parsed::prints_document),
             Self::SweepRuns(runs) => runs.first.prints_document(),
             Self::Launch(_) | Self::Text(_) => false,
+            #[cfg(feature = "mock-server")]
+            Self::MockServer(_) => false,
             Self::TextSlices(slices) => slices.json,
             Self::VllmSweep(command) => command.prints_document(),
         }
@@ -174,6 +184,10 @@ pub fn parse(
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
         "launch" => launch::parse(args).map(Invocation::Launch),
         "man" => manual::parse(args).map(Invocation::Text),
+        #[cfg(feature = "mock-server")]
+        "mock-server" => {
+            mock_server::parse(args).map(|flags| Invocation::MockServer(Box::new(flags)))
+        }
         "noise" => {
             let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
             Ok(Invocation::Noise(Box::new(runs)))
@@ -451,6 +465,7 @@ Servers and runs:
   ab --a URL --b URL -- FLAGS         measure two servers in turn
   noise URL -- FLAGS                  measure the spread between equal runs
   demo                                explore the bundled simulator
+  mock-server                         serve the simulator on a port
   launch --hosts A,B -- COMMAND       share a command's load between machines
   doctor, selftest                    measure how accurate this machine is
 

@@ -31,6 +31,8 @@ mod launch;
 mod manual;
 #[cfg(test)]
 mod mirror;
+#[cfg(feature = "mock-server")]
+mod mock_server;
 mod nearest;
 mod number;
 mod offline;

@@ -23,6 +23,8 @@ mod answer;
 mod error;
 mod http;
 mod imitated;
+#[cfg(feature = "program")]
+pub mod program;
 mod reception;
 mod requests;
 mod server;

@@ -45,6 +45,11 @@ fn dispatch(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::Export(args) => crate::export::export(&args),
         Invocation::Explore(args) => crate::explore::explore(&args),
         Invocation::Launch(args) => crate::launch::launch(&args),
+        #[cfg(feature = "mock-server")]
+        Invocation::MockServer(flags) => {
+            flags.serve()?;
+            Ok(ExitCode::Ok)
+        }
         Invocation::Noise(runs) => crate::ab::noise(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),

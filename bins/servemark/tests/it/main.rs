@@ -18,6 +18,8 @@ mod export;
 mod gates;
 mod hostile_files;
 mod hostile_text;
+#[cfg(unix)]
+mod mock_server;
 mod one_batch;
 mod pages;
 mod rerun;

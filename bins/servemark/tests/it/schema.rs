@@ -242,7 +242,7 @@ fn words(line: &str) -> Vec<String> {
 const SIMULATED: &str = "--simulate ttft=2ms --num-prompts 4 --random-input 8";
 
 /// Returns the path of a small tokenizer.
-fn tokenizer() -> String {
+pub(crate) fn tokenizer() -> String {
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
     format!("{fixtures}/tokenizers/spm-unigram-botchan-1000")
 }

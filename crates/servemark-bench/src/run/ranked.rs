@@ -84,7 +84,7 @@ fn check(plan: &BenchPlan, place: &RankPlace, shares_places: bool) -> Result<(),
         ServerSpec::Simulated(_) => {
             return refuse(
                 "several ranks need one server, and a simulator belongs to its process: start \
-                 mock-server and give its URL"
+                 `servemark mock-server` and give its URL"
                     .to_owned(),
             );
         }

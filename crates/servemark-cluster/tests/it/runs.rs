@@ -179,7 +179,7 @@ fn what_the_ranks_cannot_share_is_refused_before_anything_is_sent() {
     let messages: Vec<String> = runs.into_iter().map(|run| run.unwrap_err().to_string()).collect();
     assert!(messages[0].contains("use at most 2 ranks"), "{messages:?}");
     assert!(messages[1].contains("waves"), "{messages:?}");
-    assert!(messages[2].contains("start mock-server and give its URL"), "{messages:?}");
+    assert!(messages[2].contains("start `servemark mock-server` and give its URL"), "{messages:?}");
     assert!(messages[3].contains("`scoring.until` ends a run by the requests"), "{messages:?}");
     assert!(others.iter().all(Vec::is_empty));
 }

@@ -80,11 +80,12 @@ class MockServer:
         return self._native.url
 
     def truth(self) -> list[dict[str, Any]]:
-        """What was sent for each finished answer, and when: the rows of ``mock-server --truth``."""
+        """What was sent for each finished answer, and when: the rows of
+        ``servemark mock-server --truth``."""
         return self._native.truth()
 
     def requests(self) -> list[dict[str, Any]]:
-        """The latest requests, as ``mock-server --requests`` writes them."""
+        """The latest requests, as ``servemark mock-server --requests`` writes them."""
         return self._native.requests()
 
     def stop(self) -> None:
