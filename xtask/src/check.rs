@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 
 use crate::licences;
 use crate::metadata::{Package, packages};
-use crate::{tidy, wheel};
+use crate::{package, tidy, wheel};
 
 /// Runs all checks and stops at the first failure.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -15,6 +15,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     deny()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
     features()?;
+    package::run()?;
     cargo(&["doc", "--workspace", "--no-deps", "--locked"])?;
     cargo(&["test", "--workspace", "--locked"])?;
     wheel::run(&[])
