@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, ensure};
 
 use crate::licences;
-use crate::metadata::{Package, packages};
+use crate::metadata::{Package, packages, rust_files};
 use crate::{package, tidy, wheel};
 
 /// Runs all checks and stops at the first failure.
@@ -34,23 +34,30 @@ pub(crate) fn deny() -> anyhow::Result<()> {
     cargo(&["deny", "check"])
 }
 
-/// Compiles each library and program with none of its features and with each of them alone. A feature that
-/// needs another one without declaring it still compiles in the workspace, where all features are
-/// enabled together.
+/// Compiles each library and program with none of its features, and with each of those alone that its
+/// sources name. A feature that needs another one without declaring it still compiles in the workspace,
+/// where all features are enabled together. A feature that its sources do not name only turns on those of
+/// other packages, where it is compiled.
 pub(crate) fn features() -> anyhow::Result<()> {
     for package in packages()?.iter().filter(|package| !package.features.is_empty()) {
-        for line in lines(package) {
+        for line in lines(package, &sources(package)?) {
             cargo(&line.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
     }
     Ok(())
 }
 
-fn lines(package: &Package) -> Vec<Vec<String>> {
+fn sources(package: &Package) -> anyhow::Result<String> {
+    let files = rust_files(&package.folder.join("src"))?;
+    files.iter().map(|file| Ok(std::fs::read_to_string(file)?)).collect()
+}
+
+fn lines(package: &Package, sources: &str) -> Vec<Vec<String>> {
     let alone = ["check", "--locked", "--no-default-features", "-p", &package.name];
     let alone = alone.map(str::to_owned).to_vec();
     let with = |feature: &String| [alone.clone(), vec!["--features".into(), feature.clone()]];
-    let each = package.features.iter().map(|feature| with(feature).concat());
+    let is_named = |feature: &&String| sources.contains(&format!("feature = \"{feature}\""));
+    let each = package.features.iter().filter(is_named).map(|feature| with(feature).concat());
     [alone.clone()].into_iter().chain(each).collect()
 }
 
@@ -76,10 +83,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_feature_is_compiled_alone() {
-        let features = vec!["a".to_owned(), "b".to_owned()];
+    fn each_feature_that_sources_name_is_compiled_alone() {
+        let features = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let sources = "#[cfg(feature = \"a\")]\n#[cfg(all(unix, feature = \"b\"))]";
         let package = Package { name: "p".to_owned(), features, ..Package::default() };
-        let ends: Vec<_> = lines(&package).iter().map(|line| line[3..].join(" ")).collect();
+        let ends: Vec<_> =
+            lines(&package, sources).iter().map(|line| line[3..].join(" ")).collect();
         assert_eq!(ends, ["-p p", "-p p --features a", "-p p --features b"]);
     }
 }
