@@ -24,20 +24,14 @@ fn the_simulator_is_served_and_measured() {
     let mut server = Server(command(&folder, &line).stdout(Stdio::piped()).spawn().unwrap());
     let mut url = String::new();
     BufReader::new(server.0.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
-    let bench = ["bench-serving", "--backend", "sglang-oai", "--warmup-requests", "0"];
-    let load = [
-        "--dataset-name",
-        "random-ids",
-        "--num-prompt",
-        "10",
-        "--random-input",
-        "8",
-        "--random-output",
-        "4",
-    ];
+    let url = url.trim();
     let tokenizer = tokenizer();
-    let target = ["--base-url", url.trim(), "--tokenizer", &tokenizer];
-    let run = servemark(&folder, &[&bench[..], &load, &target].concat());
+    let line = format!(
+        "bench-serving --backend sglang-oai --base-url {url} --tokenizer {tokenizer} \
+         --dataset-name random-ids --num-prompts 10 --random-input 8 --random-output 4 \
+         --warmup-requests 0"
+    );
+    let run = servemark(&folder, &line.split_whitespace().collect::<Vec<_>>());
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     let signal = format!("kill -TERM {}", server.0.id());
     assert!(Command::new("sh").args(["-c", &signal]).status().unwrap().success());
