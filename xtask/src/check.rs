@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, ensure};
 
 use crate::licences;
-use crate::metadata::{Package, packages, rust_files};
+use crate::metadata::{Package, packages};
 use crate::{package, tidy, wheel};
 
 /// Runs all checks and stops at the first failure.
@@ -40,16 +40,14 @@ pub(crate) fn deny() -> anyhow::Result<()> {
 /// other packages, where it is compiled.
 pub(crate) fn features() -> anyhow::Result<()> {
     for package in packages()?.iter().filter(|package| !package.features.is_empty()) {
-        for line in lines(package, &sources(package)?) {
+        let mut sources = package.sources()?;
+        sources.retain(|(path, _)| path.starts_with(package.folder.join("src")));
+        let sources: String = sources.into_iter().map(|(_, text)| text).collect();
+        for line in lines(package, &sources) {
             cargo(&line.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
     }
     Ok(())
-}
-
-fn sources(package: &Package) -> anyhow::Result<String> {
-    let files = rust_files(&package.folder.join("src"))?;
-    files.iter().map(|file| Ok(std::fs::read_to_string(file)?)).collect()
 }
 
 fn lines(package: &Package, sources: &str) -> Vec<Vec<String>> {

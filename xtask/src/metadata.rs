@@ -27,6 +27,14 @@ pub(crate) struct Package {
     pub(crate) features: Vec<String>,
 }
 
+impl Package {
+    /// Returns the paths and the texts of the sources, tests included.
+    pub(crate) fn sources(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
+        let read = |path: PathBuf| Ok((path.clone(), std::fs::read_to_string(path)?));
+        rust_files(&self.folder)?.into_iter().map(read).collect()
+    }
+}
+
 /// Returns all packages of the workspace.
 pub(crate) fn packages() -> anyhow::Result<Vec<Package>> {
     let metadata = metadata()?;

@@ -7,7 +7,6 @@
 //! alone.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use crate::metadata::{self, Package, packages};
 use anyhow::ensure;
@@ -229,12 +228,6 @@ impl Package {
             }
         }
         Ok(faults)
-    }
-
-    /// Returns the paths and the texts of the sources.
-    fn sources(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
-        let read = |path: PathBuf| Ok((path.clone(), std::fs::read_to_string(path)?));
-        metadata::rust_files(&self.folder)?.into_iter().map(read).collect()
     }
 }
 
