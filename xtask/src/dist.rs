@@ -219,7 +219,7 @@ fn runner(target: &str) -> Option<String> {
     std::env::var_os(variable)?.into_string().ok()
 }
 
-/// Returns how the names of Cargo's environment variables have a target.
+/// Returns a target as Cargo writes it in the names of its environment variables.
 fn in_variable(target: &str) -> String {
     target.to_uppercase().replace('-', "_")
 }
