@@ -9,7 +9,7 @@ use servemark_hub::HubSettings;
 use servemark_runner::{Stop, StopHandle};
 
 use crate::observer::{Activity, Live, RunEvent, RunObserver};
-use crate::{ExecuteError, Grace, Parts, RankGroup};
+use crate::{ExecuteError, Grace, KeptTokenizer, Parts, RankGroup};
 
 /// Inputs of a run besides its plan.
 #[derive(Clone)]
@@ -29,6 +29,8 @@ pub struct RunContext {
     /// Folder in which a [`selftest`](crate::selftest()) stores its results; without a folder,
     /// runs use default capacity figures.
     pub cache: Option<PathBuf>,
+    /// Tokenizer of the last run, kept for the next one.
+    pub tokenizer: KeptTokenizer,
     /// Parts of the run that the program supplies itself.
     pub parts: Parts,
     /// Core to which the simulator is pinned on Linux; `None` lets it use any core.
@@ -48,6 +50,7 @@ impl RunContext {
             stop: StopHandle::new(),
             grace: Grace::default(),
             cache: None,
+            tokenizer: KeptTokenizer::default(),
             parts: Parts::default(),
             simulator_core: None,
             ranks: None,

@@ -203,8 +203,8 @@ pub use replace::{is_replaceable, replace_file};
 #[cfg(feature = "engine")]
 pub use run::check_presence;
 pub use run::{
-    BatchLimits, BatchRun, BatchRunner, BatchServer, DryRun, Figures, FiguresSource, Run, RunTask,
-    SentBodies, SentRequests, dry_run, execute, local_faults, rank_log, start,
+    BatchLimits, BatchRun, BatchRunner, BatchServer, DryRun, Figures, FiguresSource, KeptTokenizer,
+    Run, RunTask, SentBodies, SentRequests, dry_run, execute, local_faults, rank_log, start,
 };
 pub use score::{Scores, offline_latency, offline_throughput, scoring_of, write_runs};
 pub use search::{SloAnswer, SloSearch, TierAnswer, Trial, TrialVerdict};

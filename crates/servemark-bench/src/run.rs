@@ -20,6 +20,7 @@ pub(crate) mod files;
 mod finish;
 mod greeting;
 mod http;
+mod kept_tokenizer;
 mod local_faults;
 mod measure;
 mod one_batch;
@@ -43,6 +44,7 @@ pub use self::capacity::{Figures, FiguresSource};
 #[cfg(feature = "engine")]
 pub use self::engine::check_presence;
 pub use self::execute::{DryRun, dry_run, execute};
+pub use self::kept_tokenizer::KeptTokenizer;
 pub use self::local_faults::local_faults;
 pub use self::one_batch::{BatchLimits, BatchRun, BatchRunner, BatchServer};
 pub use self::outcome::Run;

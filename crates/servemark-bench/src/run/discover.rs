@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use servemark_client::ServedModel;
-use servemark_core::{NoTokenizer, Tokenizer, TokenizerError};
-use servemark_datasets::DatasetSpec;
 use servemark_plan::BenchPlan;
-use servemark_tokenizer::{HfTokenizer, TokenizerSpec};
+use servemark_tokenizer::TokenizerSpec;
 
 use crate::observer::RunEvent;
 use crate::run::server::Server;
@@ -24,7 +22,7 @@ pub(crate) struct Names {
 }
 
 /// Location of a tokenizer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum TokenizerSource {
     /// The tokenizer built into this program, used for the simulator.
     Bundled,
@@ -77,20 +75,6 @@ pub(crate) async fn names(
     Ok(Names { model: found.model, served, tokenizer })
 }
 
-/// Loads the parts of the tokenizer that a data set needs. Answers are counted after the run, and
-/// any remaining part is loaded then.
-pub(crate) fn tokenizer(
-    source: &TokenizerSource,
-    dataset: &DatasetSpec,
-) -> Result<Box<dyn Tokenizer>, TokenizerError> {
-    Ok(Box::new(match source {
-        TokenizerSource::Bundled => HfTokenizer::from_json(BUNDLED)?,
-        TokenizerSource::At(spec) if dataset.only_decodes() => spec.load_to_decode()?,
-        TokenizerSource::At(spec) => spec.load()?,
-        TokenizerSource::Nowhere => return Ok(Box::new(NoTokenizer)),
-    }))
-}
-
 /// Name of a model and its name in requests.
 struct ServedName {
     model: String,
@@ -136,7 +120,3 @@ async fn tokenizer_source(plan: &BenchPlan, server: &Server, model: &str) -> Tok
     let name = server_tokenizer.filter(|name| Path::new(name).exists()).unwrap_or(model);
     TokenizerSource::At(TokenizerSpec::new(name))
 }
-
-/// A small real tokenizer, which is sufficient for the simulator's words: a Unigram model of 1,000
-/// entries from the tests of sentencepiece, under Apache-2.0.
-const BUNDLED: &str = include_str!("bundled/tokenizer.json");

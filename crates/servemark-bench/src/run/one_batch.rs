@@ -23,7 +23,7 @@ use super::files;
 use super::measure::measure;
 use super::prepare::{PreparedRun, RunClock};
 use crate::observer::RunEvent;
-use crate::run::discover::{self, Names, TokenizerSource};
+use crate::run::discover::{Names, TokenizerSource};
 use crate::run::draw::{self, Load};
 use crate::run::drawing::drawing;
 use crate::run::server::Server;
@@ -70,9 +70,7 @@ impl BatchRunner {
         let meeting = context.unless_stopped(meet(plan, context, &server, clock.clock));
         let (facts, names, found) = block_on(&runtime, meeting)?;
         let dataset = plan.workload.dataset.clone();
-        let loading = move |_: &RunContext| -> Result<Arc<dyn Tokenizer>, ExecuteError> {
-            Ok(discover::tokenizer(&found, &dataset)?.into())
-        };
+        let loading = move |context: &RunContext| Ok(context.tokenizer.get(&found, &dataset)?);
         let tokenizer = block_on(&runtime, drawing(context, loading))?;
         let random = RandomState::seeded(plan.workload.seed.into());
         let context = context.clone();

@@ -6,7 +6,7 @@ use servemark_core::{MonotonicClock, Tokenizer, unix_now};
 use servemark_plan::BenchPlan;
 use servemark_runner::LoadSpec;
 
-use super::discover::{self, Names};
+use super::discover::Names;
 use super::draw::{self, Load};
 use super::drawing::drawing;
 use super::encode_ahead::encode_ahead;
@@ -60,8 +60,7 @@ pub(crate) async fn prepare(
     let is_simulated = numbering == Numbering::Numbered;
     let work = move |context: &RunContext| {
         let plan = &files.plan;
-        let tokenizer: Arc<dyn Tokenizer> =
-            discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
+        let tokenizer = context.tokenizer.get(&files.tokenizer, &plan.workload.dataset)?;
         let draw = |plan: &BenchPlan| {
             let load = draw::load(plan, context, is_simulated, tokenizer.as_ref(), run)?;
             match context.parts.deferred(&plan.wire)? {
