@@ -41,6 +41,10 @@ const SMALL: [&str; 9] = [
     "result.jsonl",
 ];
 
+/// Flags of a small run against a server whose answers take so long that a client that shares its
+/// core is seldom the limit.
+const SLOW: [&str; 5] = ["--simulate", "ttft=25ms", "--random-input-len", "16", "--disable-tqdm"];
+
 #[test]
 fn a_run_counts_requests_and_items() {
     let folder = TempDir::new().unwrap();
@@ -268,12 +272,14 @@ fn a_share_of_failures_that_is_tolerated_is_no_reason_to_fail() {
 #[test]
 fn a_run_that_keeps_to_its_objectives_passes_and_any_other_does_not() {
     let folder = TempDir::new().unwrap();
+    // One after the other: requests that queue behind each other have correlated times.
+    let alone = ["--no-run-log", "--num-prompts", "24", "--max-concurrency", "1"];
     for (objective, code) in [("e2el:p50<60s,success>=50%", 0), ("e2el:p50<1us", 3)] {
-        let output = run(
-            &folder,
-            &[&SMALL[..], &["--no-run-log", "--slo", objective, "--num-prompts", "24"]].concat(),
-        );
+        let output = run(&folder, &[&SLOW[..], &alone, &["--slo", objective]].concat());
         let error = text(&output.stderr);
+        // On a busy machine the client is the limit, and then no objective is judged.
+        let is_limited = error.contains("not judged: the client was the limit");
+        let code = if is_limited { 6 } else { code };
         assert_eq!(output.status.code(), Some(code), "{objective}: {error}");
         assert!(error.contains("e2el:p50<"), "{error}");
     }
@@ -286,14 +292,16 @@ fn a_search_finds_the_largest_load_that_holds() {
         ["--slo", "e2el:p50<60s", "--slo-search", "max-concurrency", "--slo-bounds", "1,4"];
     let more = ["--slo-start", "2", "--slo-requests", "40", "--slo-duration", "0.01"];
     let kept = ["--sweep-folder", "search", "--sweep-file", "search.json"];
-    // Slow enough for a client that shares its core.
-    let slow = ["--simulate", "ttft=25ms", "--num-prompts", "12", "--random-input-len", "16"];
-    let output = run(&folder, &[&slow[..], &search, &more, &kept].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let output = run(&folder, &[&SLOW[..], &search, &more, &kept].concat());
+    let table = text(&output.stdout);
+    // On a busy machine the client cannot offer every load, and the answer says so.
+    if !table.contains("This client could not offer ") {
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(table.contains('4'), "{table}");
+    }
     let found: Value =
         serde_json::from_slice(&fs::read(folder.path().join("search.json")).unwrap()).unwrap();
     assert!(found.to_string().contains("max_concurrency"), "{found}");
-    assert!(text(&output.stdout).contains('4'), "{}", text(&output.stdout));
     let page = fs::read_to_string(folder.path().join("search/report.html")).unwrap();
     assert!(page.contains("<title>Search · Servemark</title>"));
     let summary: Value =
