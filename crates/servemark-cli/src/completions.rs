@@ -132,7 +132,8 @@ mod tests {
                 let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
                 let first = help.split_whitespace().next().unwrap_or_default();
                 let question = ["How", "What", "Where", "Which", "Who", "Whose", "Nothing"];
-                assert!(!question.contains(&first), "{} {arg}: {help}", command.get_name());
+                let (command, flag) = (command.get_name(), arg.get_id());
+                assert!(!question.contains(&first), "{command} {flag}: {help}");
             }
         }
     }

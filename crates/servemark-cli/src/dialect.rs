@@ -117,6 +117,9 @@ mod tests {
         for words in [FLAGS, sglang::WORDS, vllm::WORDS, evalscope::WORDS, aisbench::WORDS] {
             for (phrase, _) in words.iter().filter(|(phrase, _)| phrase.contains('`')) {
                 let key = phrase.split('`').nth(1).unwrap();
+                if key.starts_with("server.engine.") && !cfg!(feature = "engine") {
+                    continue;
+                }
                 let steps: Vec<&str> = key.split('.').collect();
                 assert!(has_key(&known, &steps), "{key} is no key of a plan");
             }

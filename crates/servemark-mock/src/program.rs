@@ -77,7 +77,7 @@ pub struct ServerFlags {
     /// usual server), llama.cpp or none
     #[arg(long, value_name = "WHOSE", default_value = "usual")]
     pub server_times: ReportedTimes,
-    /// How far the server's clock is ahead in the instants that it reports, in milliseconds;
+    /// Time by which the server's clock is ahead in the instants that it reports, in milliseconds;
     /// negative if it is behind
     #[arg(long, value_name = "MS", default_value = "0", allow_negative_numbers = true)]
     pub clock_skew_ms: f64,
