@@ -9,7 +9,8 @@ use servemark_tokenizer::HfTokenizer;
 use super::discover::TokenizerSource;
 
 /// The last tokenizer that a context and its clones loaded. The runs of a sweep, of a search or of a
-/// comparison mostly use one tokenizer, which is then loaded once.
+/// comparison mostly use one tokenizer, which is then loaded once; files that change meanwhile are not
+/// read again.
 #[derive(Clone, Default)]
 pub struct KeptTokenizer {
     last: Arc<Mutex<Option<Loaded>>>,
