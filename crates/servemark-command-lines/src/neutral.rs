@@ -6,8 +6,8 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use regex_lite::{Captures, Regex};
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::Peer;
 
@@ -90,7 +90,7 @@ fn short(text: String) -> String {
         return text;
     }
     let mut short = String::from("sha256:");
-    for byte in &Sha256::digest(text.as_bytes())[..8] {
+    for byte in &digest(&SHA256, text.as_bytes()).as_ref()[..8] {
         let _ = write!(short, "{byte:02x}");
     }
     let _ = write!(short, ":{length}");

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use sha1::Sha1;
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 
 /// The algorithm of a checksum in an `ETag`: SHA-256 for a large file, git's SHA-1 for a small one.
 /// An `ETag` of another form is not a checksum.
@@ -31,16 +30,16 @@ impl Checksum {
         let mut file = File::open(path)?;
         match self {
             Self::GitBlob => {
-                let mut digest = Sha1::new();
-                digest.update(format!("blob {}\0", file.metadata()?.len()));
+                let mut digest = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
+                digest.update(format!("blob {}\0", file.metadata()?.len()).as_bytes());
                 feed(&mut file, digest)
             }
-            Self::Sha256 => feed(&mut file, Sha256::new()),
+            Self::Sha256 => feed(&mut file, Context::new(&SHA256)),
         }
     }
 }
 
-fn feed(file: &mut File, mut digest: impl Digest) -> io::Result<String> {
+fn feed(file: &mut File, mut digest: Context) -> io::Result<String> {
     let mut block = vec![0; BLOCK];
     loop {
         match file.read(&mut block)? {
@@ -49,7 +48,7 @@ fn feed(file: &mut File, mut digest: impl Digest) -> io::Result<String> {
         }
     }
     let mut digits = String::new();
-    for byte in digest.finalize() {
+    for byte in digest.finish().as_ref() {
         digits.extend([byte >> 4, byte & 15].map(|half| char::from(DIGITS[usize::from(half)])));
     }
     Ok(digits)

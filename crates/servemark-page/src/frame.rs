@@ -4,8 +4,8 @@ use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use crate::html::{Html, escaped, json_in_script};
 use crate::live::Live;
@@ -100,7 +100,7 @@ impl Frame<'_> {
 
 /// Returns the source expression of a security policy that allows exactly this text.
 fn hash(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+    format!("sha256-{}", STANDARD.encode(digest(&SHA256, text.as_bytes())))
 }
 
 /// Style of all pages. The colours of the dark theme apply by the system's preference and by the

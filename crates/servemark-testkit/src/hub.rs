@@ -6,9 +6,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
 use serde_json::json;
-use sha1::Sha1;
-use sha2::{Digest, Sha256};
 
 /// A test double of a hub. It answers until the test's process ends.
 #[derive(Clone, Debug)]
@@ -65,16 +64,20 @@ impl HubFile {
     /// Creates a small file: it is on the hub, and its tag is git's checksum.
     pub fn small(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
-        let mut digest = Sha1::new();
-        digest.update(format!("blob {}\0", body.len()));
-        digest.update(&body);
-        Self { place: FileLocation::Hub, tag: hex(&digest.finalize()), body, cut_at: None }
+        let blob = [format!("blob {}\0", body.len()).as_bytes(), &body].concat();
+        let tag = hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, &blob).as_ref());
+        Self { place: FileLocation::Hub, tag, body, cut_at: None }
     }
 
     /// Creates a big file: it is in the store, and its tag is its SHA-256.
     pub fn big(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
-        Self { place: FileLocation::Store, tag: hex(&Sha256::digest(&body)), body, cut_at: None }
+        Self {
+            place: FileLocation::Store,
+            tag: hex(digest(&SHA256, &body).as_ref()),
+            body,
+            cut_at: None,
+        }
     }
 
     /// Makes the connection break after `bytes` bytes, the first time.
@@ -234,7 +237,7 @@ impl Shared {
         }
         let entry = |path: String| {
             let body = self.file(&format!("{repository}/{path}")).expect("it is listed").body;
-            json!({"Path": path, "Size": body.len(), "Sha256": hex(&Sha256::digest(&body))})
+            json!({"Path": path, "Size": body.len(), "Sha256": hex(digest(&SHA256, &body).as_ref())})
         };
         let files: Vec<_> = self.names_of(repository).into_iter().map(entry).collect();
         Reply::json(&json!({"Code": 200, "Data": {"Files": files}}))

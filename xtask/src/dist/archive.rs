@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 use anyhow::Context;
 use flate2::{Compression, GzBuilder};
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 
 /// Files and folders of an archive, in their order.
 #[derive(Default)]
@@ -135,7 +135,7 @@ pub(super) fn gzip(content: &[u8]) -> anyhow::Result<Vec<u8>> {
 /// Returns the SHA-256 checksum in hexadecimal digits.
 pub(super) fn sha256(content: &[u8]) -> String {
     let mut digits = String::new();
-    for byte in Sha256::digest(content) {
+    for byte in digest(&SHA256, content).as_ref() {
         write!(digits, "{byte:02x}").expect("a string takes all text");
     }
     digits

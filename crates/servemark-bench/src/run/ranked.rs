@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ring::digest::{Context, SHA256};
 use serde::Serialize;
 use servemark_core::{
     Header, LazyText, Prompt, RankFacts, RankMachine, Sample, Session, with_causes,
@@ -16,7 +17,6 @@ use servemark_runner::{
     Share, SharedPlaces, StartBarrier, StartFuture, Stop, StopSignal, WarmupSpec,
 };
 use servemark_schedule::Schedule;
-use sha2::{Digest, Sha256};
 
 use super::draw::Load;
 use super::drawing::drawing;
@@ -292,27 +292,27 @@ fn digest<'a>(
     count: usize,
     schedule: &Schedule,
 ) -> LoadDigest {
-    let mut requests = Sha256::new();
+    let mut requests = Context::new(&SHA256);
     for (place, session) in sessions.enumerate() {
         session.samples().for_each(|sample| add(&mut requests, place, sample));
-        requests.update(session.pause.as_nanos().to_le_bytes());
+        requests.update(&session.pause.as_nanos().to_le_bytes());
         session
             .follow_ups
             .iter()
-            .for_each(|turn| requests.update(turn.pause.as_nanos().to_le_bytes()));
+            .for_each(|turn| requests.update(&turn.pause.as_nanos().to_le_bytes()));
     }
-    let mut times = Sha256::new();
-    schedule.iter().for_each(|due| times.update(due.as_nanos().to_le_bytes()));
+    let mut times = Context::new(&SHA256);
+    schedule.iter().for_each(|due| times.update(&due.as_nanos().to_le_bytes()));
     LoadDigest { sessions: count, requests: hex(requests), schedule: hex(times) }
 }
 
 /// Adds what makes a request. Media and audio are rendered only when a request is prepared, so they
 /// count by their number and their playing time; generated texts are looked at only at the
 /// beginning, because a trace has gigabytes of them.
-fn add(to: &mut Sha256, place: usize, sample: &Sample) {
+fn add(to: &mut Context, place: usize, sample: &Sample) {
     let Sample { prompt, extra_body, adapter, .. } = sample;
     match prompt {
-        Prompt::Text(text) => to.update(text),
+        Prompt::Text(text) => to.update(text.as_bytes()),
         Prompt::Lazy(text) => add_lazy(to, place, text),
         other => add_json(to, other),
     }
@@ -326,27 +326,27 @@ fn add(to: &mut Sha256, place: usize, sample: &Sample) {
         sample.media.len() as u64,
     ];
     for number in numbers {
-        to.update(number.to_le_bytes());
+        to.update(&number.to_le_bytes());
     }
 }
 
-fn add_lazy(to: &mut Sha256, place: usize, text: &LazyText) {
+fn add_lazy(to: &mut Context, place: usize, text: &LazyText) {
     if place < GENERATED {
-        to.update(text.text());
+        to.update(text.text().as_bytes());
     }
 }
 
 /// Number of sessions whose generated texts are compared.
 const GENERATED: usize = 16;
 
-fn add_json(to: &mut Sha256, value: &impl Serialize) {
+fn add_json(to: &mut Context, value: &impl Serialize) {
     // Prompts and keys are plain JSON.
-    to.update(serde_json::to_vec(value).unwrap_or_default());
+    to.update(&serde_json::to_vec(value).unwrap_or_default());
 }
 
-fn hex(digest: Sha256) -> String {
+fn hex(digest: Context) -> String {
     let mut text = String::with_capacity(64);
-    for byte in digest.finalize() {
+    for byte in digest.finish().as_ref() {
         let _ = write!(text, "{byte:02x}");
     }
     text

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use servemark_core::{DatasetError, DrawContext, JsonObject, SpecialTokens, Task, parallel};
 use servemark_rng::{NumpyRandom, PythonRandom};
-use sha2::{Digest, Sha256};
 
 use super::no_file;
 use super::row::{Row, time, tokens};
@@ -197,8 +197,8 @@ fn window(ids: &[u32], length: usize, random: &mut PythonRandom) -> Vec<u32> {
 
 /// Returns the generator that AISBench derives from a seed and a name.
 fn derived(seed: u64, name: &str) -> PythonRandom {
-    let digest = Sha256::digest(format!("{seed}:{name}"));
-    let seed = digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte));
+    let digest = digest(&SHA256, format!("{seed}:{name}").as_bytes());
+    let seed = digest.as_ref().iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte));
     PythonRandom::seeded(seed)
 }
 
