@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
+use ring::digest::{Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
 use serde_json::json;
 
 /// A test double of a hub. It answers until the test's process ends.
@@ -65,19 +65,15 @@ impl HubFile {
     pub fn small(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
         let blob = [format!("blob {}\0", body.len()).as_bytes(), &body].concat();
-        let tag = hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, &blob).as_ref());
+        let tag = hex(&digest(&SHA1_FOR_LEGACY_USE_ONLY, &blob));
         Self { place: FileLocation::Hub, tag, body, cut_at: None }
     }
 
     /// Creates a big file: it is in the store, and its tag is its SHA-256.
     pub fn big(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
-        Self {
-            place: FileLocation::Store,
-            tag: hex(digest(&SHA256, &body).as_ref()),
-            body,
-            cut_at: None,
-        }
+        let tag = hex(&digest(&SHA256, &body));
+        Self { place: FileLocation::Store, tag, body, cut_at: None }
     }
 
     /// Makes the connection break after `bytes` bytes, the first time.
@@ -237,7 +233,7 @@ impl Shared {
         }
         let entry = |path: String| {
             let body = self.file(&format!("{repository}/{path}")).expect("it is listed").body;
-            json!({"Path": path, "Size": body.len(), "Sha256": hex(digest(&SHA256, &body).as_ref())})
+            json!({"Path": path, "Size": body.len(), "Sha256": hex(&digest(&SHA256, &body))})
         };
         let files: Vec<_> = self.names_of(repository).into_iter().map(entry).collect();
         Reply::json(&json!({"Code": 200, "Data": {"Files": files}}))
@@ -335,8 +331,8 @@ fn read(stream: &TcpStream, location: FileLocation) -> std::io::Result<ReceivedR
     Ok(request)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+fn hex(digest: &Digest) -> String {
+    digest.as_ref().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
