@@ -78,6 +78,28 @@ impl Histogram {
         by_rank::percentile(self.values as usize, percent, &mut |rank| self.at(rank as u64))
     }
 
+    /// Returns percentiles in nanoseconds, in the order of `percents`; none for an empty histogram.
+    /// Many take little longer than one.
+    pub fn percentiles(&self, percents: impl IntoIterator<Item = f64>) -> Vec<f64> {
+        let mut up_to = 0_u64;
+        let cumulative: Vec<(u64, usize)> = self
+            .filled()
+            .map(|(bucket, count)| {
+                up_to = up_to.saturating_add(count);
+                (up_to, bucket)
+            })
+            .collect();
+        let bucket_at = |rank| {
+            let place = cumulative.partition_point(|&(up_to, _)| up_to <= rank);
+            cumulative.get(place).map_or(self.counts.len(), |&(_, bucket)| bucket)
+        };
+        let at = &mut |rank| self.value_at(rank as u64, bucket_at);
+        let percents = percents.into_iter();
+        percents
+            .filter_map(|percent| by_rank::percentile(self.values as usize, percent, at))
+            .collect()
+    }
+
     /// Returns the buckets that are not empty, the smallest first: the middle in nanoseconds and the
     /// number of values.
     pub fn buckets(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
@@ -87,11 +109,15 @@ impl Histogram {
     /// Returns the value at a zero-based rank: the smallest, the largest, or the middle of a bucket
     /// between them.
     pub(crate) fn at(&self, rank: u64) -> f64 {
+        self.value_at(rank, |rank| self.bucket_at(rank))
+    }
+
+    fn value_at(&self, rank: u64, bucket_at: impl FnOnce(u64) -> usize) -> f64 {
         let (min, max) = self.range.unwrap_or_default();
         match rank {
             0 => min as f64,
             _ if rank + 1 >= self.values => max as f64,
-            _ => middle(self.bucket_at(rank)).max(min as f64).min(max as f64),
+            _ => middle(bucket_at(rank)).max(min as f64).min(max as f64),
         }
     }
 
@@ -199,6 +225,17 @@ mod tests {
         }
 
         #[test]
+        fn percentiles_are_those_that_are_read_alone(
+            values in values(),
+            percents in prop::collection::vec(0.0f64..=100.0, 0..20),
+        ) {
+            let histogram: Histogram = values.into_iter().collect();
+            let alone: Vec<f64> =
+                percents.iter().filter_map(|&percent| histogram.percentile(percent)).collect();
+            prop_assert_eq!(histogram.percentiles(percents), alone);
+        }
+
+        #[test]
         fn parts_merge_into_the_whole(one in values(), other in values()) {
             let mut merged: Histogram = one.iter().copied().collect();
             merged.merge(&other.iter().copied().collect());
@@ -234,5 +271,6 @@ mod tests {
         let nothing = Histogram::new();
         assert!(nothing.is_empty());
         assert_eq!((nothing.percentile(50.0), nothing.min(), nothing.max()), (None, None, None));
+        assert!(nothing.percentiles([50.0]).is_empty());
     }
 }

@@ -55,7 +55,9 @@ impl Spread {
 
     /// Returns the curve of values by their shares.
     pub(crate) fn curve(&self) -> Vec<(f64, f64)> {
-        shares(self.len()).into_iter().map(|share| (self.at(share), share)).collect()
+        let shares = shares(self.len());
+        let nanos = self.histogram.percentiles(shares.iter().map(|share| share * 100.0));
+        nanos.into_iter().map(|nanos| nanos / 1e6).zip(shares).collect()
     }
 }
 
