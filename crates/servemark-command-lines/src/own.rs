@@ -15,7 +15,7 @@ use servemark_mock::{MockServer, MockSpec, ReceivedRequest};
 use tempfile::TempDir;
 
 use crate::observed::ObservedRequest;
-use crate::{Line, Observed, Peer};
+use crate::{Line, Observed, Outcome, Peer};
 
 /// Runs `servemark` on command lines, each against its own server.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ impl Own {
             .stdout(File::create(folder.join("stdout"))?)
             .stderr(File::create(folder.join("stderr"))?)
             .spawn()?;
-        wait(&mut child)
+        wait(&mut child, limit(line.outcome))
     }
 }
 
@@ -134,8 +134,8 @@ fn filled(text: &str, places: &BTreeMap<String, String>) -> String {
     places.iter().fold(text.to_owned(), |text, (word, stands)| text.replace(word, stands))
 }
 
-fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
-    for _ in 0..LIMIT.as_millis() / STEP.as_millis() {
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    for _ in 0..limit.as_millis() / STEP.as_millis() {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
@@ -210,9 +210,17 @@ impl From<ReceivedRequest> for ObservedRequest {
     }
 }
 
-/// Time limit of a command line. Without optimisation and on a busy machine, reading a large
-/// tokenizer alone may take half a minute.
-const LIMIT: Duration = Duration::from_secs(240);
+/// Returns the time limit of a command line by the outcome of the peer's run.
+fn limit(of_peer: Outcome) -> Duration {
+    match of_peer {
+        // Servemark may go on as well, and must only not crash.
+        Outcome::Stuck => Duration::from_secs(10),
+        // Without optimisation and on a busy machine, reading a large tokenizer alone may take half a
+        // minute.
+        _ => Duration::from_secs(240),
+    }
+}
+
 const STEP: Duration = Duration::from_millis(10);
 
 /// Environment variables that would change the program's behaviour, removed unless the command line
