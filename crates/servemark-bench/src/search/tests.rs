@@ -206,6 +206,9 @@ fn several_tiers_have_an_answer_each_from_the_same_rounds() {
 #[test]
 fn a_search_that_was_killed_comes_to_the_same_answer() {
     let spec = rates("e2el:p90<2s", 200);
+    // Few rounds a load, so that a search can be killed after each of its runs.
+    let effort = Effort { rounds: NonZeroU32::new(2).unwrap(), ..spec.effort.clone() };
+    let spec = spec.with_effort(effort);
     let whole = search_answer(&Server::of(4), &spec);
     for survives in 0..whole.runs() {
         let killed = Server { survives, ..Server::of(4) };
