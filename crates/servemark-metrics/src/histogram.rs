@@ -81,14 +81,7 @@ impl Histogram {
     /// Returns percentiles in nanoseconds, in the order of `percents`; none for an empty histogram.
     /// Many take little longer than one.
     pub fn percentiles(&self, percents: impl IntoIterator<Item = f64>) -> Vec<f64> {
-        let mut up_to = 0_u64;
-        let cumulative: Vec<(u64, usize)> = self
-            .filled()
-            .map(|(bucket, count)| {
-                up_to = up_to.saturating_add(count);
-                (up_to, bucket)
-            })
-            .collect();
+        let cumulative: Vec<(u64, usize)> = self.cumulative().collect();
         let bucket_at = |rank| {
             let place = cumulative.partition_point(|&(up_to, _)| up_to <= rank);
             cumulative.get(place).map_or(self.counts.len(), |&(_, bucket)| bucket)
@@ -122,12 +115,8 @@ impl Histogram {
     }
 
     fn bucket_at(&self, rank: u64) -> usize {
-        let mut up_to = 0_u64;
-        let bucket = self.filled().find(|&(_, count)| {
-            up_to = up_to.saturating_add(count);
-            up_to > rank
-        });
-        bucket.map_or(self.counts.len(), |(bucket, _)| bucket)
+        let found = self.cumulative().find(|&(up_to, _)| up_to > rank);
+        found.map_or(self.counts.len(), |(_, bucket)| bucket)
     }
 
     fn add(&mut self, bucket: usize, count: u64) {
@@ -141,6 +130,15 @@ impl Histogram {
     fn widen(&mut self, (low, high): (u64, u64)) {
         let (min, max) = self.range.unwrap_or((low, high));
         self.range = Some((min.min(low), max.max(high)));
+    }
+
+    /// Returns the buckets that are not empty, each with the number of values in it and below it.
+    fn cumulative(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
+        let mut up_to = 0_u64;
+        self.filled().map(move |(bucket, count)| {
+            up_to = up_to.saturating_add(count);
+            (up_to, bucket)
+        })
     }
 
     fn filled(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
