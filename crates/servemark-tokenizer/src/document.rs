@@ -6,7 +6,6 @@
 //! goes through the general path, which is several times slower but handles everything.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -19,7 +18,7 @@ use crate::byte_tokens::ByteTokens;
 use crate::error::unusable;
 use crate::limits::{check_growth, check_ids};
 use crate::pipeline::{DecodingPart, Later, Pipeline};
-use crate::vocabulary::{Token, Vocabulary};
+use crate::vocabulary::Vocabulary;
 
 /// A tokenizer in the layout of `tokenizer.json`.
 #[derive(Debug)]
@@ -41,11 +40,12 @@ impl Document {
     /// Loads what decoding needs; the rest is loaded when something is encoded for the first time.
     pub(crate) fn load_to_decode(self, file: &Path) -> Result<Loaded, TokenizerError> {
         let Self::Text(text) = self else { return self.load(file) };
-        let outline = Outline::of(&text);
-        if let Some(outline) = &outline {
-            outline.check(file)?;
+        let canonical = Outline::of(&text).and_then(Outline::without_merges);
+        let parsed = canonical.and_then(Canonical::parse);
+        if let Some(parsed) = &parsed {
+            parsed.check(file)?;
         }
-        match outline.and_then(Outline::load_to_decode) {
+        match parsed.and_then(Parsed::load_to_decode) {
             Some(part) => Ok(part.map(|part| part.and(Later::of(file, text, whole)))),
             None => Self::Text(text).load(file),
         }
@@ -70,22 +70,32 @@ impl<P> Loaded<P> {
     }
 }
 
-/// Loads the library's tokenizer from the text of a document.
+/// Loads the library's tokenizer from the text of a document from which what decoding needs was
+/// loaded before, so its vocabulary has been checked.
 fn whole(file: &Path, text: &str) -> Result<PipelineTokenizer, TokenizerError> {
-    of_text(file, text).map(|loaded| loaded.pipeline)
+    let canonical = Outline::of(text).and_then(Outline::whole);
+    match canonical.and_then(|canonical| canonical.library()) {
+        Some(library) => Ok(library),
+        None => Ok(general(file, text)?.pipeline),
+    }
 }
 
 /// Loads a document from its text. Anything unusual goes through the general path, so that all
 /// errors come from there.
 fn of_text(file: &Path, text: &str) -> Result<Loaded<PipelineTokenizer>, TokenizerError> {
-    let outline = Outline::of(text);
-    if let Some(outline) = &outline {
-        outline.check(file)?;
+    let parsed = Outline::of(text).and_then(Outline::whole).and_then(Canonical::parse);
+    if let Some(parsed) = &parsed {
+        parsed.check(file)?;
     }
-    match outline.and_then(Outline::load) {
+    match parsed.and_then(Parsed::load) {
         Some(loaded) => Ok(loaded),
-        None => of_value(file, serde_json::from_str(text).map_err(unusable(file))?),
+        None => general(file, text),
     }
+}
+
+/// Loads a document from its text by the general path.
+fn general(file: &Path, text: &str) -> Result<Loaded<PipelineTokenizer>, TokenizerError> {
+    of_value(file, serde_json::from_str(text).map_err(unusable(file))?)
 }
 
 /// Loads a document from its JSON value. This is the general path.
@@ -120,11 +130,17 @@ struct ModelOutline<'a> {
     settings: JsonObject,
 }
 
-/// A document in the newest spelling, with its vocabulary parsed separately and its merges removed.
+/// A document in the newest spelling, with its vocabulary and merges separate and unparsed.
 struct Canonical<'a> {
     vocab: &'a str,
-    vocabulary: Vocabulary<'a>,
+    merges: Option<String>,
     document: Value,
+}
+
+/// A document in the newest spelling, with its vocabulary parsed.
+struct Parsed<'a> {
+    canonical: Canonical<'a>,
+    vocabulary: Vocabulary<'a>,
 }
 
 impl<'a> Outline<'a> {
@@ -132,46 +148,28 @@ impl<'a> Outline<'a> {
         serde_json::from_str(text).ok()
     }
 
-    /// Fails if the document would exhaust the memory, before anything is built from it.
-    fn check(&self, file: &Path) -> Result<(), TokenizerError> {
-        let vocabulary: Option<HashMap<Token<'_>, Value>> =
-            serde_json::from_str(self.model.vocab.get()).ok();
-        let ids = vocabulary.iter().flat_map(|vocabulary| vocabulary.values());
-        check_ids(file, ids.filter_map(Value::as_u64))?;
-        let rest = Value::Object(self.rest.clone());
-        check_ids(file, added_ids(&rest))?;
-        check_growth(file, &rest)
-    }
-
-    fn load(self) -> Option<Loaded<PipelineTokenizer>> {
+    /// Converts the document to the newest spelling.
+    fn whole(self) -> Option<Canonical<'a>> {
         let merges = match self.model.merges {
             Some(merges) => Some(pairs(merges)?),
             None => None,
         };
-        let canonical = self.canonical()?;
-        let library = canonical.library(merges.as_deref())?;
-        Some(canonical.loaded(library))
+        self.canonical(merges)
     }
 
-    /// Loads what decoding needs. With `ignore_merges` set, the library does not check that each
-    /// token of the vocabulary can be built by merges, so the merges can be left out.
-    fn load_to_decode(mut self) -> Option<Loaded<DecodingPart>> {
+    /// Converts the document to the newest spelling, for decoding. With `ignore_merges` set, the
+    /// library does not check that each token of the vocabulary can be built by merges, so the
+    /// merges can be left out.
+    fn without_merges(mut self) -> Option<Canonical<'a>> {
         self.model.merges?;
         self.model.settings.insert("ignore_merges".to_owned(), true.into());
-        let canonical = self.canonical()?;
-        let part = match ByteTokens::of(&canonical.vocabulary, &canonical.document) {
-            Some(tokens) => DecodingPart::Bytes(tokens),
-            None => DecodingPart::Unmerged(canonical.library(Some("[]"))?),
-        };
-        Some(canonical.loaded(part))
+        self.canonical(Some("[]".to_owned()))
     }
 
-    /// Converts the document to the newest spelling. This needs no vocabulary if the model states
-    /// its type.
-    fn canonical(self) -> Option<Canonical<'a>> {
-        let ModelOutline { vocab, merges, mut settings } = self.model;
-        let vocab = vocab.get();
-        let vocabulary = serde_json::from_str(vocab).ok()?;
+    /// Converts the document, with these merges, to the newest spelling. This needs no vocabulary if
+    /// the model states its type.
+    fn canonical(self, merges: Option<String>) -> Option<Canonical<'a>> {
+        let ModelOutline { vocab, mut settings, .. } = self.model;
         settings.get("type")?.as_str()?;
         settings.insert("vocab".to_owned(), json!({}));
         if merges.is_some() {
@@ -180,13 +178,18 @@ impl<'a> Outline<'a> {
         let mut document = Value::Object(self.rest);
         document["model"] = settings.into();
         tokenizers::canonicalize_value(&mut document).ok()?;
-        Some(Canonical { vocab, vocabulary, document })
+        Some(Canonical { vocab: vocab.get(), merges, document })
     }
 }
 
-impl Canonical<'_> {
-    /// Builds the library's tokenizer with these merges.
-    fn library(&self, merges: Option<&str>) -> Option<PipelineTokenizer> {
+impl<'a> Canonical<'a> {
+    fn parse(self) -> Option<Parsed<'a>> {
+        let vocabulary = serde_json::from_str(self.vocab).ok()?;
+        Some(Parsed { canonical: self, vocabulary })
+    }
+
+    /// Builds the library's tokenizer.
+    fn library(&self) -> Option<PipelineTokenizer> {
         let mut document = self.document.clone();
         let mut model = document.as_object_mut()?.remove("model")?;
         let settings = model.as_object_mut()?;
@@ -194,19 +197,43 @@ impl Canonical<'_> {
         settings.remove("merges");
         let mut model = model.to_string();
         add(&mut model, "vocab", self.vocab);
-        if let Some(merges) = merges {
+        if let Some(merges) = &self.merges {
             add(&mut model, "merges", merges);
         }
         let mut text = document.to_string();
         add(&mut text, "model", &model);
         tokenizers::from_json(&text).ok()
     }
+}
+
+impl Parsed<'_> {
+    /// Fails if the document would exhaust the memory, before anything is built from it.
+    fn check(&self, file: &Path) -> Result<(), TokenizerError> {
+        let ids = self.vocabulary.values().map(|id| u64::from(*id));
+        check_ids(file, ids.chain(added_ids(&self.canonical.document)))?;
+        check_growth(file, &self.canonical.document)
+    }
+
+    fn load(self) -> Option<Loaded<PipelineTokenizer>> {
+        let library = self.canonical.library()?;
+        Some(self.loaded(library))
+    }
+
+    /// Loads what decoding needs.
+    fn load_to_decode(self) -> Option<Loaded<DecodingPart>> {
+        let part = match ByteTokens::of(&self.vocabulary, &self.canonical.document) {
+            Some(tokens) => DecodingPart::Bytes(tokens),
+            None => DecodingPart::Unmerged(self.canonical.library()?),
+        };
+        Some(self.loaded(part))
+    }
 
     fn loaded<P>(self, pipeline: P) -> Loaded<P> {
-        let base_size = self.vocabulary.len() as u32;
-        let bytes = bytes_among(self.vocabulary.iter().map(|(token, id)| (token.text(), *id)));
+        let Self { canonical, vocabulary } = self;
+        let base_size = vocabulary.len() as u32;
+        let bytes = bytes_among(vocabulary.iter().map(|(token, id)| (token.text(), *id)));
         let ids =
-            with_added(self.vocabulary.into_values().collect(), &self.document["added_tokens"]);
+            with_added(vocabulary.into_values().collect(), &canonical.document["added_tokens"]);
         Loaded { pipeline, base_size, ids, bytes }
     }
 }

@@ -14,8 +14,8 @@ fn plain(text: &str) -> Result<Loaded, TokenizerError> {
 }
 
 fn over_text(text: &str) -> Option<Loaded> {
-    let whole = Outline::of(text).and_then(Outline::load);
-    Some(whole?.map(Pipeline::Whole))
+    let canonical = Outline::of(text).and_then(Outline::whole)?;
+    Some(canonical.parse()?.load()?.map(Pipeline::Whole))
 }
 
 fn encoded(loaded: &Loaded, text: &str) -> Vec<u32> {
