@@ -19,7 +19,7 @@ pub(crate) struct Package {
     pub(crate) manifest: Value,
     /// Names of its dependencies, without those that only its tests use.
     pub(crate) needs: BTreeSet<String>,
-    /// Names of the dependencies of its tests, examples and benchmarks.
+    /// Names of the dependencies of its tests, examples and benchmarks, and of its feature `tests`.
     pub(crate) test_needs: BTreeSet<String>,
     /// The dependencies that its sources call by another name.
     pub(crate) renamed: BTreeMap<String, String>,
@@ -81,23 +81,29 @@ pub(crate) fn cargo_output(args: &[&str]) -> anyhow::Result<String> {
 }
 
 fn parse(package: &Value) -> Option<Package> {
+    let features = package["features"].as_object()?;
+    let of_tests = features.get("tests").and_then(Value::as_array).into_iter().flatten();
+    let of_tests: BTreeSet<&str> =
+        of_tests.filter_map(|feature| feature.as_str()?.strip_prefix("dep:")).collect();
     let needs = package["dependencies"].as_array()?;
-    let named = |is_wanted: fn(&Value) -> bool| {
-        let wanted = needs.iter().filter(|need| is_wanted(&need["kind"]));
-        wanted.filter_map(|need| need["name"].as_str().map(str::to_owned)).collect()
+    let named = |is_wanted: &dyn Fn(&str, &Value) -> bool| {
+        let names = needs.iter().filter_map(|need| Some((need["name"].as_str()?, &need["kind"])));
+        names
+            .filter(|(name, kind)| is_wanted(name, kind))
+            .map(|(name, _)| name.to_owned())
+            .collect()
     };
     let renamed = needs.iter().filter_map(|need| {
         Some((need["name"].as_str()?.to_owned(), need["rename"].as_str()?.to_owned()))
     });
-    let features = package["features"].as_object()?;
     Some(Package {
         name: package["name"].as_str()?.to_owned(),
         version: package["version"].as_str()?.to_owned(),
         folder: Path::new(package["manifest_path"].as_str()?).parent()?.to_owned(),
         is_published: package["publish"].is_null(),
         manifest: package.clone(),
-        needs: named(Value::is_null),
-        test_needs: named(|kind| kind == "dev"),
+        needs: named(&|name, kind| kind.is_null() && !of_tests.contains(name)),
+        test_needs: named(&|name, kind| kind == "dev" || of_tests.contains(name)),
         renamed: renamed.collect(),
         features: features.keys().filter(|feature| *feature != "default").cloned().collect(),
     })

@@ -15,12 +15,12 @@ const PACKAGE: &str = "crates/servemark-python";
 /// Builds the wheel, installs it into a virtual environment below the target folder, and runs the
 /// tests of the package there.
 ///
-/// Without `words` the profile is `dev`. With `--target TRIPLE` the wheel is that of a release, and
+/// Without `words` the profile and the features are those of the workspace's tests. With `--target TRIPLE` the wheel is that of a release, and
 /// it is installed if the target is this machine's. Other words are arguments of `maturin build`.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let (words, is_installed) = match words {
-        // Without a target the results of usual builds are used again.
-        [] => (vec!["--profile", "dev"], true),
+        // Without a target the results of the tests' build are used again.
+        [] => (vec!["--profile", "dev", "--features", "tests"], true),
         ["--target", target] => (of_release(target), *target == host()?),
         _ => (words.to_vec(), true),
     };

@@ -6,6 +6,9 @@
 //! other half, in `python/servemark`, has what is shorter in Python.
 
 use pyo3::prelude::*;
+// Only their features matter, which the manifest explains.
+#[cfg(feature = "tests")]
+use {clap as _, hyper as _, jiff as _, tokio as _};
 
 mod dataset;
 mod dialect;
