@@ -14,7 +14,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
     deny()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
-    features()?;
+    without_features()?;
     package::run()?;
     cargo(&["doc", "--workspace", "--no-deps", "--locked"])?;
     cargo(&["test", "--workspace", "--locked"])?;
@@ -32,6 +32,17 @@ pub(crate) fn deny() -> anyhow::Result<()> {
         return Ok(());
     }
     cargo(&["deny", "check"])
+}
+
+/// Compiles the crates that may be published with none of their features, all together. It takes a
+/// sixth of the time of [`features`].
+fn without_features() -> anyhow::Result<()> {
+    let mut packages = packages()?;
+    packages.retain(|package| package.is_published && !package.features.is_empty());
+    let each = packages.iter().flat_map(|package| ["-p", &package.name]);
+    cargo(
+        &["check", "--locked", "--no-default-features"].into_iter().chain(each).collect::<Vec<_>>(),
+    )
 }
 
 /// Compiles each library and program with none of its features, and with each of those alone that its
@@ -65,9 +76,22 @@ pub(crate) fn cargo(args: &[&str]) -> anyhow::Result<()> {
     announce(&format!("+ {line}"));
     let mut command = Command::new(env!("CARGO"));
     command.args(args).env("RUSTDOCFLAGS", "-D warnings");
+    leave_package(&mut command);
     let status = command.status().with_context(|| line.clone())?;
     ensure!(status.success(), "{line} failed");
     Ok(())
+}
+
+/// Removes what Cargo told this program about its package. The build script of `ring` runs again when
+/// it differs, and with it all that depends on `ring` is compiled again.
+pub(crate) fn leave_package(command: &mut Command) {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let of_package = |name: &String| {
+        ["CARGO_MANIFEST_", "CARGO_PKG_"].iter().any(|start| name.starts_with(start))
+    };
+    for name in names.filter(of_package) {
+        command.env_remove(name);
+    }
 }
 
 /// Prints a line about what is done.
