@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-use crate::check::{announce, leave_package};
+use crate::check::announce;
 
 /// Package with zig: a C compiler and a linker for all targets.
 pub(crate) const ZIG: &str = "ziglang==0.17.1";
@@ -56,9 +56,7 @@ impl PythonEnvironment {
 
     /// A program of one of the environment's packages.
     pub(crate) fn program(&self, name: &str) -> Command {
-        let mut program = Command::new(self.programs().join(name));
-        leave_package(&mut program);
-        program
+        Command::new(self.programs().join(name))
     }
 
     /// Lets a command find the environment's programs, Python among them, before others.

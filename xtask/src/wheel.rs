@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::check::announce;
+use crate::check::{announce, leave_package};
 use crate::metadata::{host, root, target_folder};
 use crate::python_environment::{PythonEnvironment, ZIG, run_to_end};
 
@@ -73,6 +73,7 @@ fn build(
     }
     let mut maturin = environment.program("maturin");
     environment.add_to_path(&mut maturin)?;
+    leave_package(&mut maturin);
     maturin.args(["build", "--locked", "--strip", "--out"]).arg(folder);
     maturin.arg("--manifest-path").arg(package.join("Cargo.toml"));
     maturin.args(words);
