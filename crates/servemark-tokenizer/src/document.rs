@@ -70,8 +70,8 @@ impl<P> Loaded<P> {
     }
 }
 
-/// Loads the library's tokenizer from the text of a document from which what decoding needs was
-/// loaded before, so its vocabulary has been checked.
+/// Loads the library's tokenizer from the text of a document. The part that decodes was loaded from
+/// this text before, so its ids have been checked.
 fn whole(file: &Path, text: &str) -> Result<PipelineTokenizer, TokenizerError> {
     let canonical = Outline::of(text).and_then(Outline::whole);
     match canonical.and_then(|canonical| canonical.library()) {
