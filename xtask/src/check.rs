@@ -1,11 +1,11 @@
 //! Runs all checks that a change must pass, the fastest first.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, ensure};
 
 use crate::licences;
-use crate::metadata::{Package, packages};
+use crate::metadata::{Package, cargo_command, packages};
 use crate::{package, tidy, wheel};
 
 /// Runs all checks and stops at the first failure.
@@ -25,7 +25,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 /// their advisories and sources.
 pub(crate) fn deny() -> anyhow::Result<()> {
     licences::check()?;
-    let mut version = Command::new(env!("CARGO"));
+    let mut version = cargo_command();
     version.args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
     if !version.status().is_ok_and(|status| status.success()) {
         announce("+ cargo deny is not installed: advisories are not checked");
@@ -74,24 +74,11 @@ fn lines(package: &Package, sources: &str) -> Vec<Vec<String>> {
 pub(crate) fn cargo(args: &[&str]) -> anyhow::Result<()> {
     let line = format!("cargo {}", args.join(" "));
     announce(&format!("+ {line}"));
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = cargo_command();
     command.args(args).env("RUSTDOCFLAGS", "-D warnings");
-    leave_package(&mut command);
     let status = command.status().with_context(|| line.clone())?;
     ensure!(status.success(), "{line} failed");
     Ok(())
-}
-
-/// Removes what Cargo told this program about its package. The build script of `ring` runs again when
-/// it differs, and with it all that depends on `ring` is compiled again.
-pub(crate) fn leave_package(command: &mut Command) {
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let of_package = |name: &String| {
-        ["CARGO_MANIFEST_", "CARGO_PKG_"].iter().any(|start| name.starts_with(start))
-    };
-    for name in names.filter(of_package) {
-        command.env_remove(name);
-    }
 }
 
 /// Prints a line about what is done.

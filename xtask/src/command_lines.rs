@@ -12,6 +12,7 @@ use anyhow::{Context, ensure};
 use servemark_command_lines::{Line, Observed, Own, Tally, read_lines, replay, write_lines};
 
 use self::options::Options;
+use crate::metadata::cargo_command;
 
 mod options;
 
@@ -65,7 +66,7 @@ fn draw_lines(options: &Options) -> anyhow::Result<Vec<Line>> {
 /// Builds the programs in the debug profile, as the tests do.
 fn build() -> anyhow::Result<()> {
     let packages = ["-p", "mock-server", "-p", "servemark"];
-    let status = Command::new(env!("CARGO")).args(["build", "--locked"]).args(packages).status()?;
+    let status = cargo_command().args(["build", "--locked"]).args(packages).status()?;
     ensure!(status.success(), "cargo build failed");
     Ok(())
 }

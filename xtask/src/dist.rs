@@ -10,7 +10,7 @@ use anyhow::{Context, bail, ensure};
 use self::archive::Tree;
 use self::shipped::Shipped;
 use crate::check::announce;
-use crate::metadata::{host, packages, root, target_folder};
+use crate::metadata::{cargo_command, host, packages, root, target_folder};
 use crate::python_environment::{PythonEnvironment, ZIG, run_to_end};
 
 mod archive;
@@ -181,7 +181,7 @@ const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
 /// them, because few systems have a compiler for it.
 fn build(options: &Options, package: &str, target: &str) -> anyhow::Result<PathBuf> {
     let mut folder = target_folder()?;
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo_command();
     if target.ends_with("-linux-musl") {
         let requirements = format!("{ZIGBUILD}\n{ZIG}\n");
         let environment = PythonEnvironment::new(&folder.join("zig"), &requirements)?;

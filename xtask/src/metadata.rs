@@ -19,7 +19,8 @@ pub(crate) struct Package {
     pub(crate) manifest: Value,
     /// Names of its dependencies, without those that only its tests use.
     pub(crate) needs: BTreeSet<String>,
-    /// Names of the dependencies of its tests, examples and benchmarks, and of its feature `tests`.
+    /// Names of the dependencies of its tests, examples and benchmarks and, if the package is not
+    /// published, of its feature `tests`.
     pub(crate) test_needs: BTreeSet<String>,
     /// The dependencies that its sources call by another name.
     pub(crate) renamed: BTreeMap<String, String>,
@@ -70,10 +71,30 @@ fn metadata_with(args: &[&str]) -> anyhow::Result<Value> {
     Ok(serde_json::from_str(&output)?)
 }
 
+/// Returns the command `cargo`, without what Cargo told this program about its package.
+pub(crate) fn cargo_command() -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    leave_package(&mut command);
+    command
+}
+
+/// Removes what Cargo told this program about its package. The build script of `ring` runs again when
+/// it differs, and all that depends on `ring` is compiled again.
+pub(crate) fn leave_package(command: &mut Command) {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in names.filter(|name| is_of_package(name)) {
+        command.env_remove(name);
+    }
+}
+
+fn is_of_package(name: &str) -> bool {
+    ["CARGO_MANIFEST_", "CARGO_PKG_"].iter().any(|start| name.starts_with(start))
+}
+
 /// Runs Cargo and returns what it prints.
 pub(crate) fn cargo_output(args: &[&str]) -> anyhow::Result<String> {
     let line = format!("cargo {}", args.join(" "));
-    let output = Command::new(env!("CARGO")).args(args).output();
+    let output = cargo_command().args(args).output();
     let output = output.with_context(|| format!("cannot run {line}"))?;
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{line} failed: {errors}");
@@ -81,10 +102,12 @@ pub(crate) fn cargo_output(args: &[&str]) -> anyhow::Result<String> {
 }
 
 fn parse(package: &Value) -> Option<Package> {
+    let is_published = package["publish"].is_null();
     let features = package["features"].as_object()?;
-    let of_tests = features.get("tests").and_then(Value::as_array).into_iter().flatten();
-    let of_tests: BTreeSet<&str> =
-        of_tests.filter_map(|feature| feature.as_str()?.strip_prefix("dep:")).collect();
+    let of_tests = features.get("tests").filter(|_| !is_published).and_then(Value::as_array);
+    let of_tests: BTreeSet<&str> = (of_tests.into_iter().flatten())
+        .filter_map(|feature| feature.as_str()?.strip_prefix("dep:"))
+        .collect();
     let needs = package["dependencies"].as_array()?;
     let named = |is_wanted: &dyn Fn(&str, &Value) -> bool| {
         let names = needs.iter().filter_map(|need| Some((need["name"].as_str()?, &need["kind"])));
@@ -100,7 +123,7 @@ fn parse(package: &Value) -> Option<Package> {
         name: package["name"].as_str()?.to_owned(),
         version: package["version"].as_str()?.to_owned(),
         folder: Path::new(package["manifest_path"].as_str()?).parent()?.to_owned(),
-        is_published: package["publish"].is_null(),
+        is_published,
         manifest: package.clone(),
         needs: named(&|name, kind| kind.is_null() && !of_tests.contains(name)),
         test_needs: named(&|name, kind| kind == "dev" || of_tests.contains(name)),
@@ -134,4 +157,42 @@ pub(crate) fn files(folder: &Path, extension: &str) -> anyhow::Result<Vec<PathBu
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(publish: &Value, needs: &[&str], test_needs: &[&str]) {
+        let package = json!({
+            "name": "p", "version": "1.0.0", "manifest_path": "/p/Cargo.toml", "publish": publish,
+            "features": {"tests": ["dep:hyper", "servemark/candle"]},
+            "dependencies": [
+                {"name": "serde", "kind": null},
+                {"name": "hyper", "kind": null, "optional": true},
+                {"name": "insta", "kind": "dev"},
+            ],
+        });
+        let package = parse(&package).unwrap();
+        assert_eq!(Vec::from_iter(&package.needs), needs);
+        assert_eq!(Vec::from_iter(&package.test_needs), test_needs);
+    }
+
+    #[test]
+    fn what_a_feature_for_tests_needs_is_a_need_of_tests_unless_it_is_published() {
+        check(&json!([]), &["serde"], &["hyper", "insta"]);
+        check(&Value::Null, &["hyper", "serde"], &["insta"]);
+    }
+
+    #[test]
+    fn names_of_this_package_are_not_passed_on() {
+        let command = cargo_command();
+        let removed =
+            |name: &str| command.get_envs().any(|(key, value)| key == name && value.is_none());
+        assert!(removed("CARGO_MANIFEST_DIR") && removed("CARGO_PKG_NAME"));
+        assert!(!removed("CARGO") && !removed("PATH"));
+    }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::check::{announce, leave_package};
-use crate::metadata::{host, root, target_folder};
+use crate::check::announce;
+use crate::metadata::{host, leave_package, root, target_folder};
 use crate::python_environment::{PythonEnvironment, ZIG, run_to_end};
 
 /// Folder of the package in the repository.
@@ -15,8 +15,9 @@ const PACKAGE: &str = "crates/servemark-python";
 /// Builds the wheel, installs it into a virtual environment below the target folder, and runs the
 /// tests of the package there.
 ///
-/// Without `words` the profile and the features are those of the workspace's tests. With `--target TRIPLE` the wheel is that of a release, and
-/// it is installed if the target is this machine's. Other words are arguments of `maturin build`.
+/// Without `words` the profile and the features are those of the workspace's tests. With
+/// `--target TRIPLE` the wheel is that of a release, and it is installed if the target is this
+/// machine's. Other words are arguments of `maturin build`.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let (words, is_installed) = match words {
         // Without a target the results of the tests' build are used again.

@@ -24,6 +24,7 @@ use super::server::Server;
 use super::tally::Tally;
 use super::wire::{Exchange, exchanges};
 use super::wiretap::Wiretap;
+use crate::metadata::cargo_command;
 
 /// The built client programs.
 #[derive(Debug)]
@@ -214,7 +215,7 @@ fn result(folder: &Path) -> anyhow::Result<Value> {
 }
 
 fn cargo(workspace: &Path, line: &str) -> anyhow::Result<String> {
-    output(Command::new(env!("CARGO")).current_dir(workspace).args(line.split(' ')))
+    output(cargo_command().current_dir(workspace).args(line.split(' ')))
 }
 
 /// Returns the expected exit code of the client.

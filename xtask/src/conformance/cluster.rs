@@ -5,6 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
+use crate::metadata::cargo_command;
+
 /// Usage of `cargo xtask conformance cluster`.
 pub(super) const USAGE: &str = "cargo xtask conformance cluster [--programs DIR]";
 
@@ -25,7 +27,7 @@ pub(super) fn run(words: &[&str], workspace: &Path) -> anyhow::Result<()> {
 }
 
 fn built(workspace: &Path) -> anyhow::Result<PathBuf> {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = cargo_command();
     command.args(["build", "--release", "-p", "servemark", "-p", "mock-server"]);
     ensure!(command.current_dir(workspace).status()?.success(), "the programs do not build");
     Ok(workspace.join("target/release"))
