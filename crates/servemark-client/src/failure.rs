@@ -8,6 +8,7 @@ use servemark_http1::Malformed;
 use servemark_target::BaseUrl;
 
 use crate::error::{ClientError, ClientErrorKind};
+use crate::http2::refusal;
 use crate::tls::TlsAdvice;
 
 /// Why there is no answer, or no more of it.
@@ -179,21 +180,6 @@ impl From<hyper::Error> for ConnectionLoss {
     }
 }
 
-/// Returns what HTTP/2 guarantees about a stream that the server ended: a stream that was refused,
-/// or whose id is above the last one of a GOAWAY, was not processed (RFC 9113, 8.7). Streams up to
-/// the last id end with an I/O error instead.
-fn refusal(error: &hyper::Error) -> Option<Unprocessed> {
-    let error = causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>())?;
-    match error {
-        error if !error.is_remote() => None,
-        error if error.is_go_away() => Some(Unprocessed::GoAway),
-        error if error.reason() == Some(h2::Reason::REFUSED_STREAM) => {
-            Some(Unprocessed::RefusedStream)
-        }
-        _ => None,
-    }
-}
-
 /// Returns whether a connection broke because the server closed or reset it.
 fn is_by_server(cause: &(dyn Error + Send + Sync + 'static)) -> bool {
     matches!(
@@ -219,6 +205,6 @@ fn io_kind(error: &hyper::Error) -> Option<io::ErrorKind> {
     causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind)
 }
 
-fn causes(error: &hyper::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+pub(crate) fn causes(error: &hyper::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     std::iter::successors(error.source(), |&error| error.source())
 }

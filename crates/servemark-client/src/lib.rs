@@ -20,6 +20,8 @@ mod error;
 mod exchange;
 mod failure;
 mod fetch;
+#[cfg_attr(not(feature = "http2"), path = "http2/absent.rs")]
+mod http2;
 mod limits;
 mod link;
 mod opening;

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::{TrySendError, http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper::client::conn::{TrySendError, http1};
+use hyper_util::rt::TokioIo;
 use servemark_core::{
     Arrival, ArrivalClock, Clock, Connection, MonotonicClock, Recorder, SocketFacts, Stamp,
     Unprocessed,
@@ -22,6 +22,7 @@ use crate::dial::dial;
 use crate::direct::{Direct, Encoded, Progress};
 use crate::error::ClientError;
 use crate::failure::ConnectionLoss;
+use crate::http2::Http2Sender;
 use crate::precise::PreciseSender;
 use crate::reuse::KeptLife;
 use crate::stamp_io::Wire;
@@ -53,7 +54,7 @@ enum Sender {
     Direct(Box<Direct>),
     /// hyper owns the stream and notices its end when its task runs; the probe checks at once.
     Http1(http1::SendRequest<Full<Bytes>>, Probe),
-    Http2(http2::SendRequest<Full<Bytes>>),
+    Http2(Http2Sender),
 }
 
 /// The result of sending a request.
@@ -124,7 +125,7 @@ impl Link {
             // counts.
             (Sender::Http2(sender), WholeRequest::Hyper(request)) => {
                 observer.sent(now);
-                let sent = ask_http2(sender, request).await;
+                let sent = sender.ask(request).await;
                 sent.map_or_else(|error| unsent(error, None), answered)
             }
             (Sender::Direct(_), WholeRequest::Hyper(_))
@@ -227,7 +228,7 @@ impl Link {
         match &mut self.sender {
             Sender::Direct(direct) => direct.is_free(),
             Sender::Http1(sender, _) => sender.ready().await.is_ok(),
-            Sender::Http2(sender) => sender.ready().await.is_ok(),
+            Sender::Http2(sender) => sender.is_free().await,
         }
     }
 
@@ -261,24 +262,13 @@ impl Sender {
                 tokio::spawn(drive(connection));
                 Ok(Self::Http1(sender, probe))
             }
-            (HttpVersion::Http2, _) => {
-                let io = TokioIo::new(stream);
-                let (sender, connection) = http2::Builder::new(TokioExecutor::new())
-                    // The others wait for the server's limit, which arrives with its first bytes.
-                    .initial_max_send_streams(1)
-                    .initial_stream_window_size(STREAM_WINDOW)
-                    .initial_connection_window_size(CONNECTION_WINDOW)
-                    .handshake(io)
-                    .await?;
-                tokio::spawn(drive(connection));
-                Ok(Self::Http2(sender))
-            }
+            (HttpVersion::Http2, _) => Ok(Self::Http2(Http2Sender::handshake(stream).await?)),
         }
     }
 }
 
 /// Drives a connection of hyper's. Its error reaches its requests too, so it is only traced here.
-async fn drive(connection: impl Future<Output = hyper::Result<()>>) {
+pub(crate) async fn drive(connection: impl Future<Output = hyper::Result<()>>) {
     if let Err(error) = connection.await {
         tracing::debug!(%error, "a connection ended");
     }
@@ -306,17 +296,10 @@ async fn ask(
 }
 
 /// The answer of hyper to a request.
-type HyperAnswer = Result<Response<Incoming>, TrySendError<HyperRequest>>;
+pub(crate) type HyperAnswer = Result<Response<Incoming>, TrySendError<HyperRequest>>;
 
 fn ask_http1<'a>(
     sender: &'a mut http1::SendRequest<Full<Bytes>>,
-    request: &HyperRequest,
-) -> BoxFuture<'a, HyperAnswer> {
-    Box::pin(sender.try_send_request(request.clone()))
-}
-
-fn ask_http2<'a>(
-    sender: &'a mut http2::SendRequest<Full<Bytes>>,
     request: &HyperRequest,
 ) -> BoxFuture<'a, HyperAnswer> {
     Box::pin(sender.try_send_request(request.clone()))
@@ -400,8 +383,3 @@ impl<D: SendObserver> Drop for ReportSendOnDrop<'_, D> {
         }
     }
 }
-
-/// Flow-control windows so large that they never throttle the server under test; the protocol's
-/// default of 64 KiB for all streams together would.
-const STREAM_WINDOW: u32 = 16 << 20;
-const CONNECTION_WINDOW: u32 = 1 << 30;

@@ -9,7 +9,7 @@ use servemark_target::{
 use tokio_rustls::TlsConnector;
 
 use crate::credentials::Credentials;
-use crate::error::ClientError;
+use crate::error::{ClientError, ClientErrorKind};
 use crate::reservation::AnswerBudget;
 use crate::tls;
 
@@ -40,6 +40,9 @@ impl Target {
         credentials: Credentials,
         budget: Arc<AnswerBudget>,
     ) -> Result<Self, ClientError> {
+        if spec.http_version == HttpVersion::Http2 && !cfg!(feature = "http2") {
+            return Err(ClientError::new(ClientErrorKind::Configuration, NO_HTTP2));
+        }
         let tls = if spec.base_url.is_https() { Some(Tls(tls::connector(spec)?)) } else { None };
         Ok(Self { shared: Arc::new(Shared { spec: spec.clone(), credentials, tls, budget }) })
     }
@@ -112,6 +115,9 @@ impl Target {
     }
 }
 
+const NO_HTTP2: &str =
+    "this program was built without the feature http2; the program servemark has it";
+
 /// Wraps the connector, which has no `Debug`.
 struct Tls(TlsConnector);
 
@@ -132,5 +138,14 @@ mod tests {
         let target = Target::new(&spec, credentials).unwrap();
         assert!(!format!("{target:?}").contains("hunter2"));
         assert!(!serde_json::to_string(&spec).unwrap().contains("hunter2"));
+    }
+    #[cfg(not(feature = "http2"))]
+    #[test]
+    fn http2_is_refused_in_a_build_without_it() {
+        let mut spec = TargetSpec::new("http://h:1".parse().unwrap());
+        spec.http_version = HttpVersion::Http2;
+        let refusal = Target::new(&spec, Credentials::new()).unwrap_err();
+        assert_eq!(refusal.kind(), ClientErrorKind::Configuration);
+        assert!(refusal.to_string().contains("feature http2"), "{refusal}");
     }
 }

@@ -8,6 +8,7 @@ mod cache_audit;
 mod contamination;
 mod deferred;
 #[cfg(target_os = "linux")]
+#[cfg(feature = "http2")]
 mod http2;
 mod listener;
 mod own_parts;

@@ -1,4 +1,4 @@
-//! TLS and HTTP/2, against hyper's own server and an authority created by the test.
+//! TLS, against hyper's own server and an authority created by the test.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -48,20 +48,6 @@ async fn an_unknown_authority_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_authority_is_accepted_without_a_check() {
-    for protocol in [&b"http/1.1"[..], b"h2"] {
-        let server = Server::encrypted("unchecked", protocol).await;
-        let is_http1 = protocol == b"http/1.1";
-        let version = if is_http1 { HttpVersion::Http1 } else { HttpVersion::Http2 };
-        let mut spec = server.spec(version);
-        spec.ca_file = None;
-        spec.accepts_any_certificate = true;
-        let record = ask(&transport(&spec)).await;
-        assert!(record.text.starts_with("HTTP/"), "{record:?}");
-    }
-}
-
-#[tokio::test]
 async fn a_server_that_speaks_no_tls_is_told_from_one_that_hangs_up() {
     for (answer, kind) in [("HTTP/1.0 400 Bad\r\n\r\n", ErrorKind::Tls), ("", ErrorKind::Connect)] {
         let server = RawServer::start(move |mut peer| async move {
@@ -77,66 +63,34 @@ async fn a_server_that_speaks_no_tls_is_told_from_one_that_hangs_up() {
 }
 
 #[tokio::test]
-async fn http2_is_agreed_upon_over_tls() {
-    let server = Server::encrypted("agreed", b"h2").await;
-    let record = ask(&transport(&server.spec(HttpVersion::Http2))).await;
-    assert_eq!(record.text, "HTTP/2.0", "{record:?}");
+async fn an_unknown_authority_is_accepted_without_a_check() {
+    let server = Server::encrypted("unchecked", b"http/1.1").await;
+    assert_eq!(ask_unchecked(&server, HttpVersion::Http1).await, "HTTP/1.1");
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_kernels_stamps_come_through_tls_and_bound_what_shares_a_connection() {
-    for (version, protocol, clock) in [
-        (HttpVersion::Http1, &b"http/1.1"[..], ArrivalClock::Kernel),
-        (HttpVersion::Http2, b"h2", ArrivalClock::KernelBound),
-    ] {
-        let server = Server::encrypted("stamped", protocol).await;
-        let transport = transport(&server.spec(version));
-        while ask(&transport).await.arrival_clock == ArrivalClock::User {}
-        assert_eq!(ask(&transport).await.arrival_clock, clock);
-    }
+async fn the_kernels_stamps_come_through_tls() {
+    let server = Server::encrypted("stamped", b"http/1.1").await;
+    let clock = stamped_by(&server, HttpVersion::Http1).await;
+    assert_eq!(clock, ArrivalClock::Kernel);
 }
 
-#[tokio::test]
-async fn a_server_without_http2_is_told_from_a_broken_one() {
-    let server = Server::encrypted("without", b"").await;
-    let record = ask(&transport(&server.spec(HttpVersion::Http2))).await;
-    let (kind, message) = error(&record);
-    assert_eq!(kind, ErrorKind::Tls);
-    assert!(message.ends_with("does not offer HTTP/2; ask it over HTTP/1.1"), "{message}");
+/// Asks a server whose authority is unknown without a check, and returns the text of the answer.
+pub(crate) async fn ask_unchecked(server: &Server, version: HttpVersion) -> String {
+    let mut spec = server.spec(version);
+    spec.ca_file = None;
+    spec.accepts_any_certificate = true;
+    ask(&transport(&spec)).await.text
 }
 
-#[tokio::test]
-async fn http2_streams_share_a_connection_by_prior_knowledge() {
-    let server = Server::plain().await;
-    let transport = transport(&server.spec(HttpVersion::Http2));
-    let (first, second) = tokio::join!(ask(&transport), ask(&transport));
-    assert_eq!((first.text.as_str(), second.text.as_str()), ("HTTP/2.0", "HTTP/2.0"));
-    assert!(matches!(first.connection, Some(Connection::New { .. })), "{first:?}");
-    assert_eq!(second.connection, Some(Connection::Reused));
-    let life = [first.sent, first.headers, first.first_byte, Some(first.ended)];
-    assert!(life.is_sorted() && life[0].is_some(), "{life:?}");
-}
-
-#[tokio::test]
-async fn http2_connections_take_turns() {
-    let server = Server::plain().await;
-    let mut spec = server.spec(HttpVersion::Http2);
-    spec.http2_connections = 2;
-    let transport = transport(&spec);
-    let mut reused = Vec::new();
-    for _ in 0..4 {
-        reused.push(ask(&transport).await.connection == Some(Connection::Reused));
-    }
-    assert_eq!(reused, [false, false, true, true]);
-}
-
-#[tokio::test]
-async fn http2_connections_can_be_opened_ahead() {
-    let server = Server::plain().await;
-    let transport = transport(&server.spec(HttpVersion::Http2));
-    transport.preconnect(8).await.unwrap();
-    assert_eq!(ask(&transport).await.connection, Some(Connection::Reused));
+/// Returns the clock of a second answer that was not stamped in this process: the first one may be
+/// stamped here, before the kernel's stamps are on.
+#[cfg(target_os = "linux")]
+pub(crate) async fn stamped_by(server: &Server, version: HttpVersion) -> ArrivalClock {
+    let transport = transport(&server.spec(version));
+    while ask(&transport).await.arrival_clock == ArrivalClock::User {}
+    ask(&transport).await.arrival_clock
 }
 
 /// Creates a new authority in a file, and the configuration of a server that it signs.
@@ -174,25 +128,13 @@ fn vouching(name: &str, hosts: Vec<String>) -> (PathBuf, ServerConfig) {
 }
 
 /// Answers every request with a stream of one event: the HTTP version of the request.
-struct Server {
-    address: SocketAddr,
-    authority: Option<PathBuf>,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) authority: Option<PathBuf>,
 }
 
 impl Server {
-    async fn plain() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                tokio::spawn(serve_http2(stream));
-            }
-        });
-        Self { address, authority: None }
-    }
-
-    async fn encrypted(name: &str, protocol: &'static [u8]) -> Self {
+    pub(crate) async fn encrypted(name: &str, protocol: &'static [u8]) -> Self {
         let (authority, mut config) = authority_file(name);
         config.alpn_protocols =
             [protocol].into_iter().filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect();
@@ -200,7 +142,7 @@ impl Server {
         Self { address, authority: Some(authority) }
     }
 
-    fn spec(&self, version: HttpVersion) -> TargetSpec {
+    pub(crate) fn spec(&self, version: HttpVersion) -> TargetSpec {
         let scheme = if self.authority.is_some() { "https" } else { "http" };
         let mut spec = TargetSpec::new(format!("{scheme}://{}", self.address).parse().unwrap());
         spec.http_version = version;

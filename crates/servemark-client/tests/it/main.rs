@@ -10,10 +10,13 @@ mod connections;
 mod control;
 mod differential;
 mod encrypted;
+#[cfg(feature = "http2")]
+mod http2;
 mod memory;
 mod mock;
 mod openssl;
 mod precise;
+#[cfg(feature = "http2")]
 mod refused_streams;
 mod resending;
 mod stamps;

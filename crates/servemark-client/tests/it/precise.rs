@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use servemark_backends::{Backend, WireRequest};
 use servemark_client::{
-    ClientErrorKind, Credentials, Http1Stack, HttpTransport, HttpVersion, NotPrecise, Target,
-    TargetSpec,
+    ClientErrorKind, Credentials, Http1Stack, HttpTransport, NotPrecise, Target, TargetSpec,
 };
 use servemark_core::{
     Clock, Connection, ErrorKind, MonotonicClock, Phase, Recorder, RequestError, Sample, Stamp,
@@ -200,11 +199,14 @@ async fn a_request_that_is_abandoned_before_it_is_due_is_never_sent() {
 #[test]
 fn connections_of_hyper_and_tls_are_refused() {
     let spec = |url: &str| TargetSpec::new(url.parse().unwrap());
-    let (mut http2, mut hyper) = (spec("http://h:1"), spec("http://h:1"));
-    http2.http_version = HttpVersion::Http2;
+    #[cfg(feature = "http2")]
+    let http2 =
+        TargetSpec { http_version: servemark_client::HttpVersion::Http2, ..spec("http://h:1") };
+    let mut hyper = spec("http://h:1");
     hyper.http1_stack = Http1Stack::Hyper;
     let all = [
         (spec("https://h:1"), NotPrecise::Encrypted),
+        #[cfg(feature = "http2")]
         (http2, NotPrecise::Http2),
         (hyper, NotPrecise::Hyper),
     ];
