@@ -6,6 +6,8 @@
 //! [`Fetch`] reads a file, and [`Capacity`] checks beforehand whether the machine has enough
 //! descriptors and ports.
 //!
+//! HTTP/2 is behind the feature `http2`.
+//!
 //! The crate knows no dialect, no schedule and no metric. It never sends a request a second time
 //! that the server may have processed, and it never shows a credential.
 

@@ -29,7 +29,7 @@ struct Shared {
 
 impl Target {
     /// Creates a target from its description and its credentials. Reads the trusted authorities if
-    /// the address is an `https` one.
+    /// the address is an `https` one. HTTP/2 is refused in a build without the feature `http2`.
     pub fn new(spec: &TargetSpec, credentials: Credentials) -> Result<Self, ClientError> {
         Self::within(spec, credentials, AnswerBudget::new(spec.answers))
     }

@@ -1,10 +1,10 @@
 //! HTTP/2, with TLS and without, against hyper's own server.
 
 use servemark_client::HttpVersion;
-use servemark_core::{ArrivalClock, Connection, ErrorKind};
+use servemark_core::{Connection, ErrorKind};
 use tokio::net::TcpListener;
 
-use crate::encrypted::{Server, ask_unchecked, serve_http2, stamped_by};
+use crate::encrypted::{Server, ask_unchecked, serve_http2};
 use crate::support::{ask, error, transport};
 
 #[tokio::test]
@@ -66,8 +66,8 @@ async fn an_unknown_authority_is_accepted_without_a_check() {
 #[tokio::test]
 async fn the_kernels_stamps_bound_what_shares_a_connection() {
     let server = Server::encrypted("stamped-http2", b"h2").await;
-    let clock = stamped_by(&server, HttpVersion::Http2).await;
-    assert_eq!(clock, ArrivalClock::KernelBound);
+    let clock = crate::encrypted::stamped_by(&server, HttpVersion::Http2).await;
+    assert_eq!(clock, servemark_core::ArrivalClock::KernelBound);
 }
 
 /// Starts a server without TLS.
