@@ -205,6 +205,7 @@ fn io_kind(error: &hyper::Error) -> Option<io::ErrorKind> {
     causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind)
 }
 
+/// Returns the chain of causes of an error, without the error itself.
 pub(crate) fn causes(error: &hyper::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     std::iter::successors(error.source(), |&error| error.source())
 }

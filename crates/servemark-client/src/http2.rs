@@ -1,4 +1,4 @@
-//! HTTP/2, whose connections requests share.
+//! Connections over HTTP/2. Several requests share each of them.
 
 use bytes::Bytes;
 use http_body_util::Full;

@@ -7,8 +7,7 @@ mod bottlenecks;
 mod cache_audit;
 mod contamination;
 mod deferred;
-#[cfg(target_os = "linux")]
-#[cfg(feature = "http2")]
+#[cfg(all(target_os = "linux", feature = "http2"))]
 mod http2;
 mod listener;
 mod own_parts;

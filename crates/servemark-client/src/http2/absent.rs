@@ -1,5 +1,5 @@
-//! Stub of HTTP/2 for builds without the feature `http2`. `Target` refuses to be created for it, so
-//! that no connection is opened.
+//! Stub of HTTP/2 for builds without the feature `http2`. `Target::new` refuses HTTP/2 there, so no
+//! connection is opened.
 
 use std::convert::Infallible;
 use std::io;

@@ -84,8 +84,8 @@ pub(crate) async fn ask_unchecked(server: &Server, version: HttpVersion) -> Stri
     ask(&transport(&spec)).await.text
 }
 
-/// Returns the clock of a second answer that was not stamped in this process: the first one may be
-/// stamped here, before the kernel's stamps are on.
+/// Asks until an answer has the kernel's stamps, which the first answers may be without, and returns
+/// the clock of the answer after it.
 #[cfg(target_os = "linux")]
 pub(crate) async fn stamped_by(server: &Server, version: HttpVersion) -> ArrivalClock {
     let transport = transport(&server.spec(version));
