@@ -195,6 +195,14 @@ impl Dialect for AisbenchSpec {
     fn route(&self) -> Route {
         Route::at("").with_messages()
     }
+
+    fn own_path(&self) -> Option<Cow<'_, str>> {
+        Some(self.path())
+    }
+
+    fn own_name(&self) -> Option<&str> {
+        Some(self.class.as_str())
+    }
 }
 
 impl Backend for AisbenchSpec {

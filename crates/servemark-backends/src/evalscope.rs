@@ -234,6 +234,14 @@ impl Dialect for EvalscopeSpec {
     fn route(&self) -> Route {
         self.api.route()
     }
+
+    fn own_path(&self) -> Option<Cow<'_, str>> {
+        Some(self.path().into())
+    }
+
+    fn own_name(&self) -> Option<&str> {
+        Some(self.api.as_str())
+    }
 }
 
 impl Backend for EvalscopeSpec {

@@ -7,6 +7,14 @@
 //!
 //! [`Sample`]: servemark_core::Sample
 
+#![cfg_attr(
+    not(feature = "peers"),
+    allow(dead_code, unused_imports, reason = "only the dialects of the peers use some parts")
+)]
+
+#[cfg(not(feature = "peers"))]
+mod absent;
+#[cfg(feature = "peers")]
 mod aisbench;
 mod answer;
 mod anthropic;
@@ -19,6 +27,7 @@ mod deferred;
 mod embeddings;
 mod error;
 mod error_message;
+#[cfg(feature = "peers")]
 mod evalscope;
 mod generate;
 mod items;
@@ -41,10 +50,15 @@ mod sglang_counters;
 mod spec;
 mod trt;
 mod truss;
+#[cfg(feature = "peers")]
 mod vllm;
+mod vllm_counters;
 mod wire;
 mod wire_backend;
 
+#[cfg(not(feature = "peers"))]
+pub use absent::{AisbenchSpec, EvalscopeSpec, VllmSpec};
+#[cfg(feature = "peers")]
 pub use aisbench::{AisbenchClass, AisbenchSpec, GeneratedDecoder, TritonDecoder};
 pub use anthropic::{AnthropicDecoder, AnthropicSpec};
 pub use backend::{Backend, Decoder, Flow, Framing, WireRequest};
@@ -57,6 +71,7 @@ pub use deferred::{
 pub use embeddings::{EmbeddingsDecoder, EmbeddingsSpec, EncodingFormat};
 pub use error::BackendError;
 pub use error_message::{error_message, is_web_page};
+#[cfg(feature = "peers")]
 pub use evalscope::{
     DashscopeDecoder, DecisionDecoder, EvalscopeApi, EvalscopeSampling, EvalscopeSpec,
 };
@@ -73,7 +88,9 @@ pub use sglang_counters::sglang_counters;
 pub use spec::{BackendSpec, CommonSpec};
 pub use trt::{TrtDecoder, TrtSpec};
 pub use truss::TrussSpec;
-pub use vllm::{PoolingDecoder, ResponsesDecoder, VllmDialect, VllmSpec, vllm_counters};
+#[cfg(feature = "peers")]
+pub use vllm::{PoolingDecoder, ResponsesDecoder, VllmDialect, VllmSpec};
+pub use vllm_counters::vllm_counters;
 pub use wire_backend::WireBackend;
 
 /// The crates whose types a [`WireRequest`] has.

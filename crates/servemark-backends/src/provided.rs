@@ -45,6 +45,10 @@ impl Dialect for ProvidedSpec {
         let route = Route::at("").with_messages().with_ids();
         if self.generates { route } else { route.with_scores() }
     }
+
+    fn own_name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
 }
 
 impl Backend for ProvidedSpec {

@@ -1,5 +1,7 @@
 //! What a plan must know of a wire dialect beside its codec.
 
+use std::borrow::Cow;
+
 /// An API route: its path, the prompts that it takes, and whether its answers consist of tokens.
 ///
 /// Each dialect declares its own; the dialects of other clients build theirs.
@@ -23,6 +25,17 @@ pub struct Route {
 pub(crate) trait Dialect {
     /// Returns the route. Its path is the usual one, which the options may override.
     fn route(&self) -> Route;
+
+    /// Returns the path of requests if the options have one of their own.
+    fn own_path(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// Returns the name by which another client or the program selects the dialect; `None` for those
+    /// that a [`BackendName`](crate::BackendName) selects.
+    fn own_name(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Content of an answer.

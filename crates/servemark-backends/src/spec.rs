@@ -58,6 +58,22 @@ macro_rules! dialects {
                 }
             }
 
+            /// Returns the path of requests, relative to the target's base URL.
+            pub fn path(&self) -> Cow<'_, str> {
+                let own = match self {
+                    $(Self::$name(spec) => spec.own_path(),)+
+                };
+                own.unwrap_or_else(|| self.route().path().into())
+            }
+
+            /// Returns the name by which another client or the program selects the dialect; `None`
+            /// for those that a [`BackendName`] selects.
+            pub fn own_name(&self) -> Option<&str> {
+                match self {
+                    $(Self::$name(spec) => spec.own_name(),)+
+                }
+            }
+
             /// Builds the codec. A dialect that the program supplies is missing here: its codec
             /// refuses every request.
             pub fn build(&self) -> WireBackend {
@@ -117,16 +133,6 @@ impl BackendSpec {
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.common_mut().model = model.into();
         self
-    }
-
-    /// Returns the path of requests, relative to the target's base URL.
-    pub fn path(&self) -> Cow<'_, str> {
-        match self {
-            Self::Vllm(spec) => spec.path().into(),
-            Self::Evalscope(spec) => spec.path().into(),
-            Self::Aisbench(spec) => spec.path(),
-            other => other.route().path().into(),
-        }
     }
 
     /// Returns whether an answer consists of tokens, unlike embeddings and rankings.

@@ -4,7 +4,6 @@
 //! that answer as usual use the decoders of the other dialects.
 
 mod audio;
-mod counters;
 mod pooling;
 mod prompt;
 mod responses;
@@ -16,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servemark_core::{Prompt, RequestError, Sample};
 
-pub use self::counters::vllm_counters;
 pub use self::pooling::PoolingDecoder;
 pub use self::responses::ResponsesDecoder;
 use crate::payload::{Payload, cannot_say};
@@ -328,6 +326,14 @@ impl Dialect for VllmSpec {
     /// Returns the dialect's usual route.
     fn route(&self) -> Route {
         self.dialect.route()
+    }
+
+    fn own_path(&self) -> Option<Cow<'_, str>> {
+        Some(self.path().into())
+    }
+
+    fn own_name(&self) -> Option<&str> {
+        Some(self.dialect.as_str())
     }
 }
 

@@ -173,6 +173,7 @@ mod score;
 mod search;
 mod selftest;
 mod signals;
+#[cfg(feature = "peers")]
 mod slices;
 mod sweep;
 
@@ -213,6 +214,7 @@ pub use selftest::{
     SelftestVerdict, StreamCapacity, StreamLimit, StreamResource, selftest,
 };
 pub use signals::{StopCause, stay_until_stopped, stop_on_signals, stopped_by};
+#[cfg(feature = "peers")]
 pub use slices::cut_text;
 pub use sweep::{
     Origin, PointRun, PointRunner, PointScore, Probe, Sweep, SweepOutcome, SweepRunError,

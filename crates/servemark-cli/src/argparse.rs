@@ -10,9 +10,11 @@
 //! and choices are left to clap.
 
 mod command_line;
+#[cfg(feature = "commands")]
 mod config;
 mod effect;
 mod flag;
+#[cfg(feature = "commands")]
 mod flexible;
 mod grammar;
 mod namespace;
@@ -20,15 +22,18 @@ mod peer;
 mod refusal;
 mod token;
 mod values;
+#[cfg(feature = "commands")]
 mod yaml;
 
 use std::iter::Peekable;
 use std::vec;
 
 pub(crate) use self::command_line::{ParsedCommandLine, texts};
+#[cfg(feature = "commands")]
 pub(crate) use self::config::{with_config, yaml_document};
 pub(crate) use self::effect::{Effects, Group, Limit};
 pub(crate) use self::flag::{Declared, Flag, HELP, flags};
+#[cfg(feature = "commands")]
 pub(crate) use self::flexible::Flexible;
 pub(crate) use self::grammar::{Arity, FlagSyntax, Grammar};
 pub use self::namespace::Namespace;

@@ -11,7 +11,6 @@ use std::time::Duration;
 use clap::{CommandFactory, Parser, ValueEnum};
 use servemark_client::Credentials;
 
-use crate::dispatch::Invocation;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::own::parse_command;
@@ -288,52 +287,6 @@ impl UrlAccess {
     }
 }
 
-impl Invocation {
-    /// Returns the part of this command line that a rank other than 0 uses. Fails for commands that
-    /// several machines cannot share.
-    pub fn rank_settings(&self) -> Result<RankSettings<'_>, CliError> {
-        let alone = || {
-            let when = "on this command, which several machines cannot share";
-            CliError::no_effect("--coordinator", when)
-        };
-        let parsed = match self {
-            Self::Ab(runs) | Self::Noise(runs) => &runs.first,
-            Self::Aisbench(tasks) => &tasks.tasks[0].parsed,
-            Self::Bench(parsed) => parsed,
-            Self::Evalscope(runs) => &runs.first,
-            Self::Explore(args) => return Ok(RankSettings::Explore(&args.credentials)),
-            Self::Run(run) => match &run.parsed {
-                Some(parsed) => parsed,
-                None => return Ok(RankSettings::Faulty),
-            },
-            Self::Series(series) => &series.first,
-            Self::SloSearch(runs) => &runs.first,
-            Self::Sweep(sweep) => &sweep.points[0],
-            Self::SweepRuns(runs) => &runs.first,
-            Self::Compare(_)
-            | Self::DryRun(_)
-            | Self::Export(_)
-            | Self::Launch(_)
-            | Self::Offline(_)
-            | Self::OneBatch(_)
-            | Self::Rerun(_)
-            | Self::Score(_)
-            | Self::Selftest(_)
-            | Self::Text(_)
-            | Self::TextSlices(_)
-            | Self::VllmSweep(_) => return Err(alone()),
-            #[cfg(feature = "mock-server")]
-            Self::MockServer(_) => return Err(alone()),
-        };
-        Ok(RankSettings::Run(parsed))
-    }
-
-    /// Returns whether the command only prints its plan.
-    pub fn only_prints(&self) -> bool {
-        matches!(self, Self::Bench(parsed) if parsed.plan_only.is_some())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -372,6 +325,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "commands")]
     #[test]
     fn the_help_of_every_command_that_machines_can_share_says_how() {
         for line in [
@@ -387,7 +341,7 @@ mod tests {
             "vllm bench serve --help",
         ] {
             let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
-            let help = crate::dispatch::parse(args, &Environment::default()).unwrap_err();
+            let help = crate::commands::dispatch::parse(args, &Environment::default()).unwrap_err();
             assert!(help.is_help(), "{line}: {help}");
             let text = help.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
             let words =

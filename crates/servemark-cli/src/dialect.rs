@@ -3,9 +3,10 @@
 use servemark_backends::BackendSpec;
 use servemark_plan::BenchPlan;
 
-use crate::dispatch::Invocation;
-use crate::words::worded;
-use crate::{aisbench, evalscope, sglang, vllm};
+use crate::sglang;
+use crate::words::{Words, worded};
+#[cfg(feature = "commands")]
+use crate::{aisbench, evalscope, vllm};
 
 /// Where settings come from: a peer's command line or a file. Closed enum: each has a list of words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,34 +45,31 @@ impl Dialect {
     /// assert_eq!(Dialect::File.words(error), error);
     /// ```
     pub fn words(self, text: &str) -> String {
-        let words = match self {
-            Self::Aisbench => aisbench::WORDS,
-            Self::Evalscope => evalscope::WORDS,
-            Self::File => return text.to_owned(),
-            Self::Sglang => sglang::WORDS,
-            Self::Vllm => vllm::WORDS,
-        };
-        worded(text, words)
-    }
-}
-
-impl Invocation {
-    /// Returns the dialect in which the command line was given.
-    pub fn dialect(&self) -> Dialect {
         match self {
-            Self::Aisbench(_) => Dialect::Aisbench,
-            Self::Evalscope(_) => Dialect::Evalscope,
-            Self::Bench(parsed) | Self::DryRun(parsed) => Dialect::of(&parsed.plan),
-            Self::Series(series) => Dialect::of(&series.first.plan),
-            Self::SloSearch(runs) => Dialect::of(&runs.first.plan),
-            Self::SweepRuns(runs) => Dialect::of(&runs.first.plan),
-            Self::Run(_) => Dialect::File,
-            Self::TextSlices(_) | Self::VllmSweep(_) => Dialect::Vllm,
-            _ => Dialect::Sglang,
+            Self::File => text.to_owned(),
+            peer => worded(text, of_peer(peer)),
         }
     }
 }
 
+/// Returns the list of words of a peer's dialect.
+#[cfg(feature = "commands")]
+fn of_peer(dialect: Dialect) -> Words {
+    match dialect {
+        Dialect::Aisbench => aisbench::WORDS,
+        Dialect::Evalscope => evalscope::WORDS,
+        Dialect::Vllm => vllm::WORDS,
+        Dialect::File | Dialect::Sglang => sglang::WORDS,
+    }
+}
+
+/// Returns the list of words of SGLang's dialect, which is the only one that this build reads.
+#[cfg(not(feature = "commands"))]
+fn of_peer(_: Dialect) -> Words {
+    sglang::WORDS
+}
+
+#[cfg(feature = "commands")]
 #[cfg(test)]
 mod tests {
     use servemark_plan::PlanError;

@@ -92,6 +92,9 @@ pub enum CliError {
     /// The parts of the plan do not fit together.
     #[error(transparent)]
     Plan(PlanError),
+    /// The file of a run has faults. The message has a line for each.
+    #[error("{0}")]
+    FaultyFile(String),
     /// The peer refuses the command line; the message is the peer's.
     #[error("{0}")]
     Peer(String),
@@ -228,6 +231,12 @@ impl CliError {
         let given = given.into();
         let nearest = nearest(&given, known).map(str::to_owned);
         Self::UnknownCommand { given, nearest }
+    }
+
+    /// Refuses to share a command between machines.
+    pub(crate) fn not_shared() -> Self {
+        let when = "on this command, which several machines cannot share";
+        Self::no_effect("--coordinator", when)
     }
 
     pub(crate) fn not_built(what: impl Into<String>) -> Self {

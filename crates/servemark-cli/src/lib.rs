@@ -8,31 +8,32 @@
 //! [`from_process`](Environment::from_process) returned reads the process's environment, the
 //! current folder and the files that a command line names.
 
-#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
-mod ab;
+#![cfg_attr(
+    not(feature = "commands"),
+    allow(dead_code, unused_imports, reason = "only the commands use some of the shared parts")
+)]
+
 mod address;
+#[cfg(feature = "commands")]
 pub mod aisbench;
 mod argparse;
 mod cluster;
+#[cfg(feature = "commands")]
+mod commands;
+#[cfg(feature = "commands")]
 mod compare;
-mod completions;
 mod credentials;
 mod dialect;
-pub mod dispatch;
 mod environment;
 mod error;
+#[cfg(feature = "commands")]
 pub mod evalscope;
-#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
-mod explore;
-mod export;
+#[cfg(feature = "commands")]
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod gates;
-mod launch;
-mod manual;
+mod invocation;
 #[cfg(test)]
 mod mirror;
-#[cfg(feature = "mock-server")]
-mod mock_server;
 mod nearest;
 mod number;
 mod offline;
@@ -42,48 +43,45 @@ mod parsed;
 mod plan_file;
 mod profile;
 mod python;
-#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
-mod rerun;
 mod results_folder;
-#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
-mod run_file;
-mod schema;
-#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
-mod score;
-mod selftest;
 pub mod sglang;
 mod slo;
 mod sweep;
 mod until;
+#[cfg(feature = "commands")]
 pub mod vllm;
 mod words;
 
-pub use ab::AbRuns;
 pub use argparse::Namespace;
 pub use cluster::{ClusterArgs, GatherWhat, RankSettings, take_cluster};
+#[cfg(feature = "commands")]
+pub use commands::{
+    AbRuns, Command, ExploreArgs, ExploreTarget, ExportArgs, FileRun, LaunchArgs, Objectives,
+    Percentiles, Rerun, ScoreArgs, ScoringArgs, SelftestArgs, TableStyle, Tables, dispatch,
+};
+#[cfg(feature = "commands")]
 pub use compare::CompareArgs;
 pub use dialect::Dialect;
-pub use dispatch::{Invocation, embedding_bench};
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};
+#[cfg(feature = "commands")]
 pub use evalscope::{
     Consumed, EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch,
     SlaVariable,
 };
-pub use explore::{ExploreArgs, ExploreTarget};
-pub use export::ExportArgs;
+#[cfg(feature = "commands")]
 pub use gates::GateArgs;
-pub use launch::LaunchArgs;
+#[cfg(feature = "engine")]
+pub use invocation::bench_offline;
+pub use invocation::{Invocation, bench_serving, embedding_bench};
 pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
 pub use plan_file::PlanFormat;
-pub use rerun::Rerun;
 pub use results_folder::ResultsFolder;
-pub use run_file::FileRun;
-pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, TableStyle, Tables};
-pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
+#[cfg(feature = "commands")]
 pub use sglang::one_batch;
 pub use slo::SloRuns;
 pub use sweep::SweepRuns;
+#[cfg(feature = "commands")]
 pub use vllm::{Purpose, Series};

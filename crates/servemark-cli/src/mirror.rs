@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use servemark_metrics::Slo;
 
 use crate::argparse::{Arity, Effects, Flag, Grammar, Group, ParsedCommandLine, Reading};
-use crate::dispatch::{Invocation, bench_serving};
 use crate::environment::Environment;
+use crate::invocation::{Invocation, bench_serving};
 
 /// A dialect's flags and the recording of the peer's.
 pub(crate) struct Mirror {

@@ -1,6 +1,8 @@
 //! Plans as files: TOML, YAML or JSON.
 
+#[cfg(feature = "commands")]
 mod read;
+#[cfg(feature = "commands")]
 mod set;
 mod toml;
 mod yaml;
@@ -12,7 +14,9 @@ use clap::ValueEnum;
 use serde_json::Value;
 use servemark_plan::{BenchPlan, DocumentFault, FaultyDocument};
 
+#[cfg(feature = "commands")]
 pub(crate) use self::read::read;
+#[cfg(feature = "commands")]
 pub(crate) use self::set::Setting;
 use crate::nearest::did_you_mean;
 
@@ -128,5 +132,6 @@ fn fault_message(fault: &DocumentFault) -> String {
     }
 }
 
+#[cfg(feature = "commands")]
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@ mod namespace;
 #[cfg(feature = "engine")]
 pub(crate) mod offline;
 pub(crate) mod older;
+#[cfg(feature = "commands")]
 pub mod one_batch;
 mod output;
 mod refusal;

@@ -269,7 +269,6 @@ mod tests {
     use super::*;
     use crate::Invocation;
     use crate::mirror::sglang;
-    use crate::vllm;
 
     fn runs(line: &str) -> SweepRuns {
         match sglang(line) {
@@ -327,13 +326,14 @@ mod tests {
         assert_ne!(identity(" --sweep-repeats 2"), plain);
     }
 
+    #[cfg(feature = "commands")]
     #[test]
     fn a_dialect_makes_of_a_swept_flag_what_it_makes_of_a_given_one() {
         let args = ["--model", "m", "--sweep", "request_rate=2,inf", "--sweep-same-prompts"];
         let environment = Environment::default();
         let requested =
             bench("vllm", args.map(Into::into), &environment, &[], |program, args, from| {
-                vllm::parse(program, args, from)
+                crate::vllm::parse(program, args, from)
             });
         let Ok(Runs::Sweep(runs)) = requested else { panic!("{requested:?}") };
         let points = runs.spec.points(0).unwrap();

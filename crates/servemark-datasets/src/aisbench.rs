@@ -29,6 +29,7 @@ pub use self::mooncake::AisbenchTraceSpec;
 use self::row::Row;
 pub use self::synthetic::{AisbenchIdsSpec, AisbenchLengths, AisbenchTextSpec};
 pub use self::template::{AisbenchMessage, AisbenchTemplate, ChatRole};
+use crate::layout::FileLayout;
 use crate::{DatasetName, Draw, Summary, text_file};
 
 /// An AISBench data set and how its rows become requests.
@@ -172,14 +173,49 @@ impl AisbenchSpec {
         Ok(sessions)
     }
 
+    /// Returns the data set's own file and its layout, if it has one file of one text layout.
+    pub(crate) fn file_layout(&self) -> Option<(&Path, FileLayout)> {
+        let (path, layout) = match &self.data {
+            AisbenchData::Conversations(spec) if spec.mt_bench => {
+                (&spec.path, FileLayout::Lines(None))
+            }
+            AisbenchData::Conversations(spec) => (&spec.path, FileLayout::Array),
+            AisbenchData::Custom(spec) => {
+                let path = spec.path.as_deref()?;
+                let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
+                return is_lines.then_some((path, FileLayout::Lines(None)));
+            }
+            AisbenchData::Shown(spec) if spec.layout != ShownLayout::Mmstar => {
+                (&spec.path, FileLayout::Lines(None))
+            }
+            AisbenchData::Trace(spec) => (&spec.path, FileLayout::Lines(None)),
+            AisbenchData::Shown(_)
+            | AisbenchData::SyntheticIds(_)
+            | AisbenchData::SyntheticText(_) => {
+                return None;
+            }
+        };
+        Some((path.as_deref()?, layout))
+    }
+
+    /// Returns the files of this data set and of those that follow it in the same run.
+    pub(crate) fn file_layouts(&self) -> Vec<(&Path, FileLayout)> {
+        self.parts().filter_map(Self::file_layout).collect()
+    }
+
     /// Returns whether a session may have more than one turn.
     pub(crate) fn is_multi_turn(&self) -> bool {
         let has_turns = |spec: &Self| matches!(&spec.data, AisbenchData::Conversations(spec) if spec.turns != AisbenchTurns::Last);
         self.parts().any(has_turns)
     }
 
+    /// Returns whether sessions have recorded start times that can be replayed.
+    pub(crate) fn has_timestamps(&self) -> bool {
+        self.timed
+    }
+
     /// Returns this data set and those that follow it in the same run.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
+    fn parts(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(self.followed_by.iter().map(|(_, spec)| spec))
     }
 

@@ -21,7 +21,7 @@ mod texts;
 mod trie;
 mod workload;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Prompt, Sample, Session, Tokenizer};
@@ -47,6 +47,7 @@ pub use self::target::{PrefixRole, ShortTexts, TargetLength};
 pub use self::texts::{EvalscopeTextSpec, EvalscopeTexts};
 pub use self::trie::{EvalscopeTrieSpec, TrieWorkload};
 pub use self::workload::EvalscopeWorkloadSpec;
+use crate::layout::FileLayout;
 use crate::{DatasetName, Draw, Summary};
 
 /// An evalscope data set with the settings common to all of them.
@@ -187,6 +188,42 @@ impl EvalscopeSpec {
     /// Returns whether a session may have more than one turn.
     pub(crate) fn is_multi_turn(&self) -> bool {
         self.data.name().is_multi_turn()
+    }
+
+    /// Returns whether a request count of zero means all requests of the data set.
+    pub(crate) fn zero_means_all(&self) -> bool {
+        self.data.is_sent_once()
+    }
+
+    /// Returns whether sessions have recorded start times that can be replayed.
+    pub(crate) fn has_timestamps(&self) -> bool {
+        matches!(self.data, EvalscopeData::Workload(_))
+    }
+
+    /// Returns whether prompts are rendered by a chat template.
+    pub(crate) fn needs_chat_template(&self) -> bool {
+        matches!(self.data, EvalscopeData::Random(_)) && self.chat && !self.tokenize
+    }
+
+    /// Returns the data set's file and its layout, if it has one file of one text layout.
+    pub(crate) fn file_layout(&self) -> Option<(&Path, FileLayout)> {
+        let (path, layout) = match &self.data {
+            EvalscopeData::Texts(spec) => {
+                let layout = match spec.texts {
+                    EvalscopeTexts::LongAlpaca => FileLayout::Array,
+                    EvalscopeTexts::Custom | EvalscopeTexts::LineByLine => return None,
+                    _ => FileLayout::Lines(None),
+                };
+                (&spec.path, layout)
+            }
+            EvalscopeData::Trie(spec) => (&spec.path, FileLayout::Lines(None)),
+            EvalscopeData::Turns(spec) if spec.turns != EvalscopeTurns::Custom => {
+                (&spec.path, FileLayout::Lines(None))
+            }
+            // Prompts that are drawn, and files in one of several layouts.
+            _ => return None,
+        };
+        Some((path.as_deref()?, layout))
     }
 
     /// Draws `count` sessions. If the data set has fewer, they are repeated.

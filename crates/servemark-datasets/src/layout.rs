@@ -5,17 +5,14 @@ use std::path::Path;
 
 use servemark_core::DatasetError;
 
-use crate::aisbench::{AisbenchData, ShownLayout};
 use crate::csv_file::Table;
-use crate::evalscope::{EvalscopeData, EvalscopeTexts, EvalscopeTurns};
 use crate::jsonl::{BadLine, Reader};
 use crate::trace::{TraceFormat, azure, burstgpt};
-use crate::vllm::{ConversationSource, VllmData, burstgpt as vllm_burstgpt};
 use crate::{BatchSource, DatasetSpec, RandomSpec, Source, json_array, text_file};
 
 /// Layout of a data file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum FileLayout {
+pub(crate) enum FileLayout {
     /// One JSON array.
     Array,
     /// A table whose first line names its columns, with at least these.
@@ -32,9 +29,7 @@ impl DatasetSpec {
     /// can be read only once.
     pub fn check_layout(&self) -> Result<(), DatasetError> {
         let files: Vec<_> = match self {
-            Self::Aisbench(spec) => {
-                spec.parts().filter_map(|part| of_aisbench(&part.data)).collect()
-            }
+            Self::Aisbench(spec) => spec.file_layouts(),
             _ => self.file_layout().into_iter().collect(),
         };
         let mut files = files.into_iter().filter(|(path, _)| path.is_file());
@@ -46,13 +41,13 @@ impl DatasetSpec {
         use FileLayout::{Array, Csv, Lines, Object};
         let (path, layout) = match self {
             Self::AgenticTrace(spec) => (&spec.path, Object),
-            Self::Aisbench(spec) => return of_aisbench(&spec.data),
+            Self::Aisbench(spec) => return spec.file_layout(),
             Self::Batch(spec) => match &spec.source {
                 BatchSource::Dataset(dataset) => return dataset.file_layout(),
                 BatchSource::File { .. } => return None,
             },
             Self::Custom(spec) => (&spec.path, Lines(Some(spec.on_bad_line))),
-            Self::Evalscope(spec) => return of_evalscope(&spec.data),
+            Self::Evalscope(spec) => return spec.file_layout(),
             Self::Mooncake(spec) => (&spec.path, Lines(None)),
             Self::Openai(spec) => (&spec.path, Lines(Some(spec.on_bad_line))),
             Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => (path, Array),
@@ -64,7 +59,7 @@ impl DatasetSpec {
                 TraceFormat::Otel => (&spec.path, Object),
                 TraceFormat::Servegen => return None,
             },
-            Self::Vllm(spec) => return of_vllm(&spec.data),
+            Self::Vllm(spec) => return spec.file_layout(),
             // Prompts that are drawn, and tables in one of several layouts.
             Self::GeneratedSharedPrefix(_)
             | Self::Image(_)
@@ -75,63 +70,6 @@ impl DatasetSpec {
         };
         Some((path.as_deref()?, layout))
     }
-}
-
-fn of_aisbench(data: &AisbenchData) -> Option<(&Path, FileLayout)> {
-    let (path, layout) = match data {
-        AisbenchData::Conversations(spec) if spec.mt_bench => (&spec.path, FileLayout::Lines(None)),
-        AisbenchData::Conversations(spec) => (&spec.path, FileLayout::Array),
-        AisbenchData::Custom(spec) => {
-            let path = spec.path.as_deref()?;
-            let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
-            return is_lines.then_some((path, FileLayout::Lines(None)));
-        }
-        AisbenchData::Shown(spec) if spec.layout != ShownLayout::Mmstar => {
-            (&spec.path, FileLayout::Lines(None))
-        }
-        AisbenchData::Trace(spec) => (&spec.path, FileLayout::Lines(None)),
-        AisbenchData::Shown(_) | AisbenchData::SyntheticIds(_) | AisbenchData::SyntheticText(_) => {
-            return None;
-        }
-    };
-    Some((path.as_deref()?, layout))
-}
-
-fn of_evalscope(data: &EvalscopeData) -> Option<(&Path, FileLayout)> {
-    let (path, layout) = match data {
-        EvalscopeData::Texts(spec) => {
-            let layout = match spec.texts {
-                EvalscopeTexts::LongAlpaca => FileLayout::Array,
-                EvalscopeTexts::Custom | EvalscopeTexts::LineByLine => return None,
-                _ => FileLayout::Lines(None),
-            };
-            (&spec.path, layout)
-        }
-        EvalscopeData::Trie(spec) => (&spec.path, FileLayout::Lines(None)),
-        EvalscopeData::Turns(spec) if spec.turns != EvalscopeTurns::Custom => {
-            (&spec.path, FileLayout::Lines(None))
-        }
-        // Prompts that are drawn, and files in one of several layouts.
-        _ => return None,
-    };
-    Some((path.as_deref()?, layout))
-}
-
-fn of_vllm(data: &VllmData) -> Option<(&Path, FileLayout)> {
-    let (path, layout) = match data {
-        VllmData::Burstgpt(spec) => (&spec.path, FileLayout::Csv(vllm_burstgpt::COLUMNS)),
-        VllmData::Conversations(spec) => match &spec.source {
-            ConversationSource::Sharegpt(spec) => (&spec.path, FileLayout::Array),
-            ConversationSource::Random(_) => return None,
-        },
-        VllmData::Custom(spec) => (&spec.path, FileLayout::Lines(None)),
-        VllmData::CustomAudio(spec) => (&spec.path, FileLayout::Lines(None)),
-        VllmData::CustomImage(spec) => (&spec.path, FileLayout::Lines(None)),
-        VllmData::Sharegpt(spec) => (&spec.path, FileLayout::Array),
-        VllmData::TimedTrace(spec) => (&spec.path, FileLayout::Lines(None)),
-        _ => return None,
-    };
-    Some((path.as_deref()?, layout))
 }
 
 impl FileLayout {
@@ -156,6 +94,7 @@ fn check_object(path: &Path) -> Result<(), DatasetError> {
     }
 }
 
+#[cfg(feature = "peers")]
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -165,8 +104,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        EvalscopeSpec, EvalscopeTextSpec, EvalscopeTurnsSpec, VllmBurstgptSpec,
-        VllmCustomImageSpec, VllmSpec,
+        EvalscopeData, EvalscopeSpec, EvalscopeTextSpec, EvalscopeTexts, EvalscopeTurns,
+        EvalscopeTurnsSpec, VllmBurstgptSpec, VllmCustomImageSpec, VllmData, VllmSpec,
     };
 
     /// Data sets by their layout, without a file.

@@ -25,7 +25,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![cfg_attr(
+    not(feature = "peers"),
+    allow(dead_code, unused_imports, reason = "only the data sets of the peers use some parts")
+)]
+
+#[cfg(not(feature = "peers"))]
+mod absent;
 mod agentic_trace;
+#[cfg(feature = "peers")]
 mod aisbench;
 mod alphabet;
 mod batch;
@@ -34,6 +42,7 @@ mod csv_file;
 mod custom;
 mod draw;
 mod error;
+#[cfg(feature = "peers")]
 mod evalscope;
 mod fitting;
 mod grouping;
@@ -63,10 +72,14 @@ mod table;
 mod text_file;
 mod text_generator;
 mod trace;
+#[cfg(feature = "peers")]
 mod vllm;
 mod words;
 
+#[cfg(not(feature = "peers"))]
+pub use absent::{AisbenchSpec, EvalscopeSpec, VllmSpec};
 pub use agentic_trace::AgenticTraceSpec;
+#[cfg(feature = "peers")]
 pub use aisbench::{
     AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchIdsSpec, AisbenchLengths,
     AisbenchMediaSpec, AisbenchMessage, AisbenchSpec, AisbenchTemplate, AisbenchTextSpec,
@@ -76,6 +89,7 @@ pub use batch::{BatchLengths, BatchSource, BatchSpec};
 pub use custom::CustomSpec;
 pub use draw::{Draw, Summary};
 pub use error::SpecError;
+#[cfg(feature = "peers")]
 pub use evalscope::{
     EvalscopeData, EvalscopeDecisionsSpec, EvalscopeEmbeddingSpec, EvalscopeHub, EvalscopeName,
     EvalscopePictureMode, EvalscopePictured, EvalscopePicturedSpec, EvalscopePromptSpec,
@@ -103,6 +117,7 @@ pub use sharegpt::ShareGptSpec;
 pub use spec::DatasetSpec;
 pub use speed_bench::{SpeedBenchCategory, SpeedBenchSpec};
 pub use trace::{TraceFormat, TraceSpec};
+#[cfg(feature = "peers")]
 pub use vllm::{
     Bounds, ConversationSource, ConversationSpec, CustomLayout, CustomOutput, HubDataset,
     HubReading, MediaBucket, MediaDraws, MediaLimits, PictureReader, PrefixRepetitionSpec,

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{EvalscopeName, SpecError};
+#[cfg(feature = "peers")]
+use crate::EvalscopeName;
+use crate::SpecError;
 
 /// Name of a data set. Names are those of SGLang's or vLLM's `--dataset-name`, or Servemark's own.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -23,6 +25,7 @@ pub enum DatasetName {
     /// Prompts with images, one JSON object per line (vLLM).
     CustomImage,
     /// A data set of evalscope.
+    #[cfg(feature = "peers")]
     Evalscope(EvalscopeName),
     /// Groups of prompts with a common prefix.
     GeneratedSharedPrefix,
@@ -111,6 +114,7 @@ impl DatasetName {
             Self::Custom => "custom",
             Self::CustomAudio => "custom_audio",
             Self::CustomImage => "custom_image",
+            #[cfg(feature = "peers")]
             Self::Evalscope(name) => name.as_str(),
             Self::Hub => "hf",
             Self::GeneratedSharedPrefix => "generated-shared-prefix",

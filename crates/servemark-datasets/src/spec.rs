@@ -7,9 +7,9 @@ use servemark_core::{Dataset, DatasetError, DrawContext, Session, TokenizerError
 
 use crate::{
     AgenticTraceSpec, AisbenchSpec, BatchSource, BatchSpec, CustomSpec, DatasetName, Draw,
-    EvalscopeData, EvalscopeSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec,
-    PromptForm, PromptFormat, ProvidedDatasetSpec, RandomSpec, ShareGptSpec, SharedPrefixSpec,
-    Source, SpeedBenchSpec, TraceFormat, TraceSpec, VllmData, VllmSpec,
+    EvalscopeSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec, PromptForm,
+    PromptFormat, ProvidedDatasetSpec, RandomSpec, ShareGptSpec, SharedPrefixSpec, Source,
+    SpeedBenchSpec, TraceFormat, TraceSpec, VllmSpec,
 };
 
 /// One data set with its settings.
@@ -107,7 +107,7 @@ impl DatasetSpec {
             | Self::Trace(TraceSpec { format: TraceFormat::Otel, .. }) => true,
             Self::Aisbench(spec) => spec.is_multi_turn(),
             Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
-            Self::Vllm(spec) => matches!(spec.data, VllmData::Conversations(_)),
+            Self::Vllm(spec) => spec.is_multi_turn(),
             Self::Evalscope(spec) => spec.is_multi_turn(),
             _ => false,
         }
@@ -124,7 +124,7 @@ impl DatasetSpec {
             Self::AgenticTrace(_) => true,
             Self::Aisbench(spec) => spec.is_multi_turn(),
             Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
-            Self::Vllm(spec) => matches!(spec.data, VllmData::Conversations(_)),
+            Self::Vllm(spec) => spec.is_multi_turn(),
             Self::Evalscope(spec) => spec.is_multi_turn(),
             _ => false,
         }
@@ -135,7 +135,7 @@ impl DatasetSpec {
         match self {
             Self::Aisbench(_) => true,
             Self::Vllm(spec) => spec.is_custom(),
-            Self::Evalscope(spec) => spec.data.is_sent_once(),
+            Self::Evalscope(spec) => spec.zero_means_all(),
             _ => self.name().zero_means_all(),
         }
     }
@@ -146,9 +146,7 @@ impl DatasetSpec {
             Self::GeneratedSharedPrefix(spec) => spec.form,
             Self::Random(spec) => spec.form,
             Self::Batch(_) => PromptForm::TokenIds,
-            Self::Vllm(VllmSpec { data: VllmData::Batch(_) | VllmData::TimedTrace(_), .. }) => {
-                PromptForm::TokenIds
-            }
+            Self::Vllm(spec) if spec.sends_token_ids() => PromptForm::TokenIds,
             _ => PromptForm::Text,
         };
         form == PromptForm::TokenIds
@@ -221,9 +219,9 @@ impl DatasetSpec {
         match self {
             // Each session has its own start time.
             Self::Mooncake(_) | Self::Provided(_) | Self::Trace(_) => true,
-            Self::Aisbench(spec) => spec.timed,
-            Self::Vllm(spec) => matches!(spec.data, VllmData::TimedTrace(_)),
-            Self::Evalscope(spec) => matches!(spec.data, EvalscopeData::Workload(_)),
+            Self::Aisbench(spec) => spec.has_timestamps(),
+            Self::Vllm(spec) => spec.has_timestamps(),
+            Self::Evalscope(spec) => spec.has_timestamps(),
             _ => false,
         }
     }
@@ -248,13 +246,8 @@ impl DatasetSpec {
             },
             Self::Custom(spec) => is_rendered(spec.shaping.prompt_format),
             Self::Sharegpt(spec) => is_rendered(spec.shaping.prompt_format),
-            Self::Evalscope(spec) => {
-                matches!(spec.data, EvalscopeData::Random(_)) && spec.chat && !spec.tokenize
-            }
-            Self::Vllm(VllmSpec { data: VllmData::Custom(spec), .. }) => {
-                is_rendered(spec.prompt_format)
-            }
-            Self::Vllm(VllmSpec { data: VllmData::Hub(spec), .. }) => spec.renders(),
+            Self::Evalscope(spec) => spec.needs_chat_template(),
+            Self::Vllm(spec) => spec.needs_chat_template(),
             _ => false,
         };
         needs_one.then(|| TokenizerError::NoChatTemplate.into())

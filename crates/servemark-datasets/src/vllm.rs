@@ -26,10 +26,13 @@ mod slices;
 mod timed_trace;
 mod token_ids;
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Sample, Session};
 
-use crate::{DatasetName, Draw, Summary};
+use crate::layout::FileLayout;
+use crate::{DatasetName, Draw, PromptFormat, Summary};
 
 pub use batch::VllmBatchSpec;
 pub use buckets::{MediaBucket, MediaDraws, MediaLimits};
@@ -162,6 +165,48 @@ impl VllmSpec {
             VllmData::Sharegpt(_) => DatasetName::Sharegpt,
             VllmData::TimedTrace(_) => DatasetName::TimedTrace,
         }
+    }
+
+    /// Returns whether a session may have more than one turn.
+    pub(crate) fn is_multi_turn(&self) -> bool {
+        matches!(self.data, VllmData::Conversations(_))
+    }
+
+    /// Returns whether prompts are sent as token ids.
+    pub(crate) fn sends_token_ids(&self) -> bool {
+        matches!(self.data, VllmData::Batch(_) | VllmData::TimedTrace(_))
+    }
+
+    /// Returns whether sessions have recorded start times that can be replayed.
+    pub(crate) fn has_timestamps(&self) -> bool {
+        matches!(self.data, VllmData::TimedTrace(_))
+    }
+
+    /// Returns whether prompts are rendered by a chat template.
+    pub(crate) fn needs_chat_template(&self) -> bool {
+        match &self.data {
+            VllmData::Custom(spec) => spec.prompt_format == PromptFormat::ChatTemplate,
+            VllmData::Hub(spec) => spec.renders(),
+            _ => false,
+        }
+    }
+
+    /// Returns the data set's file and its layout, if it has one file of one text layout.
+    pub(crate) fn file_layout(&self) -> Option<(&Path, FileLayout)> {
+        let (path, layout) = match &self.data {
+            VllmData::Burstgpt(spec) => (&spec.path, FileLayout::Csv(burstgpt::COLUMNS)),
+            VllmData::Conversations(spec) => match &spec.source {
+                ConversationSource::Sharegpt(spec) => (&spec.path, FileLayout::Array),
+                ConversationSource::Random(_) => return None,
+            },
+            VllmData::Custom(spec) => (&spec.path, FileLayout::Lines(None)),
+            VllmData::CustomAudio(spec) => (&spec.path, FileLayout::Lines(None)),
+            VllmData::CustomImage(spec) => (&spec.path, FileLayout::Lines(None)),
+            VllmData::Sharegpt(spec) => (&spec.path, FileLayout::Array),
+            VllmData::TimedTrace(spec) => (&spec.path, FileLayout::Lines(None)),
+            _ => return None,
+        };
+        Some((path.as_deref()?, layout))
     }
 
     /// Returns whether the data set is one of the custom files, for which a request count of zero

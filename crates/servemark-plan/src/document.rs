@@ -1,15 +1,19 @@
 //! A plan as a document that a person writes: sections and keys that are left out have default
 //! values, and unknown keys are refused.
 
+#[cfg(feature = "schema")]
 mod datasets;
 mod path;
+#[cfg(feature = "schema")]
 mod schema;
+#[cfg(feature = "schema")]
 mod trace;
 
 use serde_json::{Map, Value};
 use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 
 use self::path::KeyPath;
+#[cfg(feature = "schema")]
 pub use self::schema::plan_schema;
 use crate::BenchPlan;
 
@@ -20,7 +24,7 @@ pub enum DocumentFault {
     UnknownKey {
         /// Path of the key, such as `load.max_concurency`.
         path: String,
-        /// Keys that are known at this place.
+        /// Keys that are known at this place; none if they need the feature `schema`.
         known: Vec<String>,
     },
     /// A value is missing or has the wrong form.
@@ -170,13 +174,21 @@ const MISSING: &str = "missing field `";
 
 fn unknown(path: &KeyPath, document: &Value, reason: &str) -> DocumentFault {
     let names: Vec<String> = reason.split('`').skip(3).step_by(2).map(str::to_owned).collect();
-    let known = if names.is_empty() {
-        schema::known_keys(path, &completed(document.clone()))
-    } else {
-        names
-    };
+    let known = if names.is_empty() { known_keys(path, document) } else { names };
     DocumentFault::UnknownKey { path: path.to_string(), known }
 }
 
+/// Returns the keys that are known at the place of an unknown one.
+#[cfg(feature = "schema")]
+fn known_keys(path: &KeyPath, document: &Value) -> Vec<String> {
+    schema::known_keys(path, &completed(document.clone()))
+}
+
+#[cfg(not(feature = "schema"))]
+fn known_keys(_: &KeyPath, _: &Value) -> Vec<String> {
+    Vec::new()
+}
+
+#[cfg(feature = "schema")]
 #[cfg(test)]
 mod tests;

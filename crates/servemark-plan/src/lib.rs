@@ -20,7 +20,9 @@ mod telemetry;
 mod until;
 
 pub use ab::AbSpec;
-pub use document::{DocumentFault, FaultyDocument, plan_schema};
+#[cfg(feature = "schema")]
+pub use document::plan_schema;
+pub use document::{DocumentFault, FaultyDocument};
 pub use error::PlanError;
 pub use one_batch::{BatchCase, BatchProfile};
 pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};

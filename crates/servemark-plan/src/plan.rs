@@ -239,13 +239,7 @@ impl BenchPlan {
 
     /// Returns the name of the backend, as its wire dialect calls it.
     pub fn wire_name(&self) -> &str {
-        match &self.wire {
-            BackendSpec::Vllm(spec) => spec.dialect.as_str(),
-            BackendSpec::Evalscope(spec) => spec.api.as_str(),
-            BackendSpec::Aisbench(spec) => spec.class.as_str(),
-            BackendSpec::Provided(spec) => &spec.name,
-            _ => self.backend.as_str(),
-        }
+        self.wire.own_name().unwrap_or(self.backend.as_str())
     }
 
     /// Returns whether the results show or contain the texts of the answers.

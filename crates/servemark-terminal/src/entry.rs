@@ -8,26 +8,27 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use servemark::{ExitCode as Code, stopped_by};
-use servemark_cli::{
-    ClusterArgs, Environment, Invocation, UsageError, dispatch as command_line, embedding_bench,
-    take_cluster,
-};
+use servemark_cli::{ClusterArgs, Environment, Invocation, UsageError, take_cluster};
 
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::{screen, serve, starter};
+#[cfg(feature = "commands")]
+use crate::commands::starter;
+use crate::{screen, serve};
 
 /// Runs `bench-embedding`.
 pub fn bench_embedding() -> ExitCode {
-    answer(own_args(), |args, environment| embedding_bench("bench-embedding", args, environment))
-        .into()
+    answer(own_args(), |args, environment| {
+        servemark_cli::embedding_bench("bench-embedding", args, environment)
+    })
+    .into()
 }
 
 /// Runs `bench-offline`.
 #[cfg(feature = "engine")]
 pub fn bench_offline() -> ExitCode {
     answer(own_args(), |args, environment| {
-        command_line::bench_offline("bench-offline", None, args, environment)
+        servemark_cli::bench_offline("bench-offline", None, args, environment)
     })
     .into()
 }
@@ -35,14 +36,15 @@ pub fn bench_offline() -> ExitCode {
 /// Runs `bench-serving`.
 pub fn bench_serving() -> ExitCode {
     answer(own_args(), |args, environment| {
-        command_line::bench_serving("bench-serving", args, environment)
+        servemark_cli::bench_serving("bench-serving", args, environment)
     })
     .into()
 }
 
 /// Runs `servemark`.
+#[cfg(feature = "commands")]
 pub fn dispatch() -> ExitCode {
-    answer(own_args(), command_line::parse).into()
+    answer(own_args(), servemark_cli::dispatch::parse).into()
 }
 
 /// Runs `servemark` inside a process that another program started, such as a Python interpreter.
@@ -50,9 +52,10 @@ pub fn dispatch() -> ExitCode {
 /// `servemark` once more, to which its arguments are added.
 ///
 /// It is to be called at most once in a process, whose exit code it returns.
+#[cfg(feature = "commands")]
 pub fn dispatch_inside(starter: Vec<OsString>, args: Vec<OsString>) -> Code {
     starter::set(starter);
-    answer(args, command_line::parse)
+    answer(args, servemark_cli::dispatch::parse)
 }
 
 /// Returns the arguments of this process after the program's name.

@@ -5,50 +5,42 @@
 //! progress bar reads counters ten times a second, and messages are printed between the stages of a
 //! run.
 
-mod ab;
-mod aisbench;
+#![cfg_attr(
+    not(feature = "commands"),
+    allow(dead_code, unused_imports, reason = "only the commands use some of the shared parts")
+)]
+
 mod bench;
-mod between_runs;
 mod cluster;
-mod compare;
+#[cfg(feature = "commands")]
+mod commands;
 mod context;
 mod documents;
 mod entry;
-mod evalscope;
-mod explore;
-mod export;
 mod failures;
-mod gates;
-mod launch;
 mod live;
-mod live_page;
 mod offline;
-mod one_batch;
 mod outputs;
 mod report;
-mod rerun;
 mod results;
 mod results_folder;
 mod rewrite;
-mod run_file;
 mod run_screen;
 mod run_table;
-mod score;
 mod screen;
-mod selftest;
-mod series;
 mod serve;
 mod sglang;
-mod slices;
 mod slo;
-mod starter;
 mod sweep;
 mod ticker;
+#[cfg(feature = "commands")]
 mod vllm;
-mod vllm_sweep;
 
+#[cfg(feature = "commands")]
+pub use commands::{KeptRun, run_into_folder};
 #[cfg(feature = "engine")]
 pub use entry::bench_offline;
-pub use entry::{bench_embedding, bench_serving, dispatch, dispatch_inside};
-pub use run_file::{KeptRun, run_into_folder};
+pub use entry::{bench_embedding, bench_serving};
+#[cfg(feature = "commands")]
+pub use entry::{dispatch, dispatch_inside};
 pub use serve::exit_code_of;

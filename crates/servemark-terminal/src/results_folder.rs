@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use servemark::{ExecuteError, ExitCode, OutputError, Outputs, create_new_folder, numbered};
-use servemark_cli::aisbench::{Reuse, Tasks};
-use servemark_cli::{EvalscopeRuns, Parsed, ResultsFolder};
+use servemark_cli::{Parsed, ResultsFolder};
 
 use crate::screen;
 
@@ -25,34 +24,6 @@ pub(crate) fn announce(folder: Option<&Path>) {
     if let Some(folder) = folder {
         screen::eprint_line(&format!("Results: {}", folder.display()));
     }
-}
-
-/// Returns evalscope's runs with a folder of their own, if its path has the time in it:
-/// `outputs/TIME/NAME`, or `outputs/TIME_2/NAME` if that exists.
-pub(crate) fn evalscope(requested: &EvalscopeRuns) -> anyhow::Result<EvalscopeRuns> {
-    let mut requested = requested.clone();
-    if let ResultsFolder::Dated(path) = requested.results_folder()
-        && let (Some(dated), Some(name)) = (path.parent(), path.file_name())
-    {
-        let names = numbered(dated.to_owned()).map(|dated| dated.join(name));
-        let folder = created(&path, names)?;
-        if folder != path {
-            requested.move_to(folder)?;
-        }
-    }
-    Ok(requested)
-}
-
-/// Returns AISBench's tasks with a folder of their own, unless they go on with an earlier run.
-pub(crate) fn aisbench(tasks: &Tasks) -> anyhow::Result<Tasks> {
-    let mut tasks = tasks.clone();
-    if tasks.reuse == Reuse::Nothing {
-        let folder = created(&tasks.folder, numbered(tasks.folder.clone()))?;
-        if folder != tasks.folder {
-            tasks.move_to(folder);
-        }
-    }
-    Ok(tasks)
 }
 
 /// Creates the folder of the results of one command. A folder that the user named must be empty,
@@ -117,6 +88,10 @@ fn refused(folder: &Path, source: io::Error) -> anyhow::Error {
 
 const RESULTS: &str = "the results";
 
-fn created(path: &Path, names: impl IntoIterator<Item = PathBuf>) -> anyhow::Result<PathBuf> {
+/// Creates the folder `path` under the first of these names that is free.
+pub(crate) fn created(
+    path: &Path,
+    names: impl IntoIterator<Item = PathBuf>,
+) -> anyhow::Result<PathBuf> {
     create_new_folder(names).with_context(|| format!("cannot make the folder {}", path.display()))
 }

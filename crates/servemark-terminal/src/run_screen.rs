@@ -12,6 +12,7 @@ use crate::live::{Goal, LiveDisplay};
 use crate::screen::{eprint_line, eprint_lines, lock, print_line};
 use crate::sglang::{BenchMessages, SglangMessages};
 use crate::ticker::{RequestBar, Ticker};
+#[cfg(feature = "commands")]
 use crate::vllm::VllmMessages;
 
 /// Prints the events of a run.
@@ -33,6 +34,7 @@ pub(crate) struct Screen {
 enum PeerMessages {
     Bench(BenchMessages),
     Sglang(SglangMessages),
+    #[cfg(feature = "commands")]
     Vllm(VllmMessages),
 }
 
@@ -41,6 +43,7 @@ impl PeerMessages {
         match self {
             Self::Bench(voice) => voice.lines(event),
             Self::Sglang(voice) => voice.lines(event),
+            #[cfg(feature = "commands")]
             Self::Vllm(voice) => voice.lines(event),
         }
     }
@@ -79,8 +82,15 @@ impl Screen {
     }
 
     /// Prints the messages of vLLM's client, if the command line is in its dialect.
+    #[cfg(feature = "commands")]
     pub(crate) fn about(self, parsed: &Parsed) -> Self {
         Self { peer: VllmMessages::of(parsed).map(PeerMessages::Vllm), ..self }
+    }
+
+    /// Prints no messages of vLLM's client, whose dialect this build does not read.
+    #[cfg(not(feature = "commands"))]
+    pub(crate) fn about(self, _: &Parsed) -> Self {
+        self
     }
 
     /// Prints the messages of one of SGLang's other benchmarks.

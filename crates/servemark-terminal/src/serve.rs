@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use servemark::core::RunLogError;
 use servemark::{CompareError, ExecuteError, ExitCode, ProcessError, RankError, SweepRunError};
-use servemark_cli::{CliError, ClusterArgs, Invocation};
+use servemark_cli::{CliError, ClusterArgs, Dialect, Invocation};
 
-use crate::run_file::RefusedPlan;
 use crate::{cluster, failures, outputs, screen};
 
 /// Runs a command and returns its exit code.
@@ -16,7 +15,7 @@ pub(crate) fn invoked(
     files_read: &[PathBuf],
 ) -> ExitCode {
     // Errors of AISBench's command begin with the name of its program, here as in the parser.
-    let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
+    let speaker = if invocation.dialect() == Dialect::Aisbench { "ais_bench: " } else { "" };
     screen::set_dialect(invocation.dialect());
     if invocation.prints_document() {
         screen::print_only_document();
@@ -36,37 +35,13 @@ pub(crate) fn invoked(
 
 fn dispatch(invocation: Invocation) -> anyhow::Result<ExitCode> {
     match invocation {
-        Invocation::Ab(runs) => crate::ab::ab(&runs),
-        Invocation::Aisbench(tasks) => crate::aisbench::run(&tasks),
         Invocation::Bench(parsed) => crate::bench::bench(&parsed),
-        Invocation::Compare(args) => crate::compare::compare(&args),
-        Invocation::DryRun(parsed) => crate::bench::dry(&parsed),
-        Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
-        Invocation::Export(args) => crate::export::export(&args),
-        Invocation::Explore(args) => crate::explore::explore(&args),
-        Invocation::Launch(args) => crate::launch::launch(&args),
-        #[cfg(feature = "mock-server")]
-        Invocation::MockServer(flags) => {
-            flags.serve()?;
-            Ok(ExitCode::Ok)
-        }
-        Invocation::Noise(runs) => crate::ab::noise(&runs),
+        #[cfg(feature = "commands")]
+        Invocation::Command(command) => crate::commands::run(command),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
-        Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
-        Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
-        Invocation::Run(run) => crate::run_file::run(&run),
-        Invocation::Text(text) => {
-            screen::print(&text);
-            Ok(ExitCode::Ok)
-        }
-        Invocation::Score(args) => crate::score::score(&args),
-        Invocation::Series(series) => crate::series::series(&series),
-        Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::SloSearch(runs) => crate::slo::search(&runs),
         Invocation::Sweep(sweep) => crate::sweep::sweep(&sweep),
         Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),
-        Invocation::TextSlices(slices) => crate::slices::cut(&slices),
-        Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
     }
 }
 
@@ -80,7 +55,6 @@ pub fn exit_code_of(error: &anyhow::Error) -> ExitCode {
     let of_results = error.downcast_ref::<CompareError>().map(CompareError::exit_code);
     let of_ranks = error.downcast_ref::<RankError>().map(|error| error.code);
     let of_words = error.downcast_ref::<CliError>().map(|_| ExitCode::Usage);
-    let of_plan = error.downcast_ref::<RefusedPlan>().map(|_| ExitCode::Usage);
-    let known = [of_run, of_sweep, of_process, of_log, of_results, of_ranks, of_words, of_plan];
+    let known = [of_run, of_sweep, of_process, of_log, of_results, of_ranks, of_words];
     known.into_iter().flatten().next().unwrap_or(ExitCode::Internal)
 }

@@ -8,7 +8,7 @@ use servemark::core::{DrawContext, NoProgress, Sample, Session};
 use servemark::datasets::DatasetSpec;
 use servemark::rng::RandomState;
 use servemark::tokenizer::HfTokenizer;
-use servemark_cli::{Environment, Invocation, dispatch};
+use servemark_cli::{Command, Environment, Invocation, dispatch};
 
 use crate::scratch;
 
@@ -65,7 +65,7 @@ fn spec(command: &str, path: &Path) -> Result<DatasetSpec, String> {
     let args = words.map(|word| if word == "FILE" { path.into() } else { OsString::from(word) });
     match dispatch::parse(args, &Environment::default()) {
         Ok(Invocation::Bench(parsed)) => Ok(parsed.plan.workload.dataset),
-        Ok(Invocation::Evalscope(runs)) => Ok(runs.first.plan.workload.dataset),
+        Ok(Invocation::Command(Command::Evalscope(runs))) => Ok(runs.first.plan.workload.dataset),
         Ok(other) => Err(format!("{other:?}")),
         Err(refusal) => Err(refusal.to_string()),
     }

@@ -1,7 +1,11 @@
 //! Resolves tokenizers, models and data sets that are given by name to local files.
 
-use servemark_core::{DatasetError, MonotonicClock};
-use servemark_datasets::{DatasetSpec, VllmData, VllmHubSpec, VllmSpec};
+#[cfg(feature = "peers")]
+use servemark_core::DatasetError;
+use servemark_core::MonotonicClock;
+use servemark_datasets::DatasetSpec;
+#[cfg(feature = "peers")]
+use servemark_datasets::{VllmData, VllmHubSpec, VllmSpec};
 #[cfg(feature = "engine")]
 use servemark_engine::{CandleSpec, EngineSpec, LoadFormat};
 use servemark_hub::{DatasetSource, FoundFile, Hub, ModelPart};
@@ -98,6 +102,7 @@ async fn fill(
     context: &RunContext,
     hub: &Hub<'_>,
 ) -> Result<(), ExecuteError> {
+    #[cfg(feature = "peers")]
     if let DatasetSpec::Vllm(VllmSpec { data: VllmData::Hub(spec), .. }) = dataset {
         return fill_by_name(spec, context, hub).await;
     }
@@ -115,6 +120,7 @@ async fn fill(
 }
 
 /// Resolves a data set to a local path; a path that does not exist is taken as a name on the hub.
+#[cfg(feature = "peers")]
 async fn fill_by_name(
     spec: &mut VllmHubSpec,
     context: &RunContext,
@@ -134,6 +140,7 @@ async fn fill_by_name(
 }
 
 /// Returns the source of a data set on the hub: its files or its table.
+#[cfg(feature = "peers")]
 fn source(spec: &VllmHubSpec, repository: String) -> Result<DatasetSource, DatasetError> {
     if let Some(files) = spec.files() {
         return Ok(DatasetSource::Files { repository, files });

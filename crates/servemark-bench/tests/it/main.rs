@@ -20,6 +20,7 @@ mod reuse;
 mod runs;
 mod searches;
 mod selftest;
+#[cfg(feature = "peers")]
 mod sent_requests;
 mod server_times;
 mod sessions;

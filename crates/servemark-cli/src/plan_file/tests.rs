@@ -3,8 +3,9 @@ use std::ffi::OsString;
 use serde_json::json;
 
 use super::*;
-use crate::dispatch::{self, Invocation};
+use crate::commands::dispatch;
 use crate::environment::Environment;
+use crate::invocation::Invocation;
 
 /// Returns the plan of a command line.
 fn plan(line: &str) -> BenchPlan {

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Service;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use servemark_cli::{ClusterArgs, Environment, Invocation, dispatch, take_cluster};
+use servemark_cli::{ClusterArgs, Command, Environment, Invocation, dispatch, take_cluster};
 use yaml_rust2::{Yaml, YamlLoader};
 
 fn text(name: &str) -> String {
@@ -157,7 +157,7 @@ fn every_command_of_the_documents_is_understood() {
                 words(&format!("launch {}", command.replace('…', "").replace(" URL", " http://a")));
             let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
             let launch = match dispatch::parse(args, &Environment::default()) {
-                Ok(Invocation::Launch(launch)) => launch,
+                Ok(Invocation::Command(Command::Launch(launch))) => launch,
                 other => panic!("{other:?}"),
             };
             let own = ["--coordinator", "a", "--world", "3", "--rank", "2"].map(str::to_owned);

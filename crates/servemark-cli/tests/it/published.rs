@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use servemark_cli::evalscope::EvalscopeTask;
 use servemark_cli::vllm::sweep::SweepCommand;
-use servemark_cli::{Environment, Invocation, Parsed, dispatch};
+use servemark_cli::{Command, Environment, Invocation, Parsed, dispatch};
 use servemark_plan::BenchPlan;
 use servemark_schedule::ArrivalSpec;
 
@@ -59,24 +59,24 @@ fn gist(invocation: &Invocation) -> String {
     match invocation {
         Invocation::Bench(parsed) => of("run", parsed),
         Invocation::Offline(offline) => of("engine", &offline.run),
-        Invocation::OneBatch(bench) => {
+        Invocation::Command(Command::OneBatch(bench)) => {
             let started = if bench.launch.is_some() { " of a server of its own" } else { "" };
             format!("{} batches{started} {}", bench.batches.len(), of_plan(&bench.common.plan))
         }
-        Invocation::Aisbench(tasks) => {
+        Invocation::Command(Command::Aisbench(tasks)) => {
             let of_task = |task: &servemark_cli::aisbench::Task| of(&task.name, &task.parsed);
             tasks.tasks.iter().map(of_task).collect::<Vec<_>>().join("; ")
         }
-        Invocation::Evalscope(runs) => match &runs.task {
+        Invocation::Command(Command::Evalscope(runs)) => match &runs.task {
             EvalscopeTask::Runs(spec) => {
                 of(&format!("{} runs", spec.points(0).unwrap().len()), &runs.first)
             }
             EvalscopeTask::Search(_) => of("search", &runs.first),
         },
-        Invocation::TextSlices(slices) => {
+        Invocation::Command(Command::TextSlices(slices)) => {
             format!("{} prompts of a text in {}", slices.count, slices.output.display())
         }
-        Invocation::VllmSweep(sweep) => of_sweep(sweep),
+        Invocation::Command(Command::VllmSweep(sweep)) => of_sweep(sweep),
         other => panic!("no gist is known of {other:?}"),
     }
 }

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use servemark_cli::{Environment, Invocation, dispatch};
+use servemark_cli::{Command as Parsed, Environment, Invocation, dispatch};
 
 fn script(shell: &str) -> String {
     let args = ["completions", shell].map(Into::into);
     match dispatch::parse(args, &Environment::default()).unwrap() {
-        Invocation::Text(script) => script,
+        Invocation::Command(Parsed::Text(script)) => script,
         other => panic!("{other:?}"),
     }
 }

@@ -80,6 +80,7 @@ impl KeyPath {
     }
 
     /// Returns the keys and the positions in lists.
+    #[cfg(feature = "schema")]
     pub(super) fn steps(&self) -> &[PathStep] {
         &self.0
     }

@@ -8,7 +8,7 @@ use servemark_plan::{BenchPlan, Point};
 use servemark_runner::History;
 
 use crate::vllm::{Purpose, Series};
-use crate::{Environment, Invocation, dispatch};
+use crate::{Command, Environment, Invocation, dispatch};
 
 fn invoked(line: &str) -> Result<Invocation, String> {
     let args = ["vllm", "bench", "serve"].into_iter().chain(line.split_whitespace());
@@ -18,7 +18,7 @@ fn invoked(line: &str) -> Result<Invocation, String> {
 
 fn series(line: &str) -> (Series, Vec<Point>) {
     match invoked(line).unwrap() {
-        Invocation::Series(series) => {
+        Invocation::Command(Command::Series(series)) => {
             let points = series.runs.points(0).unwrap();
             (*series, points)
         }
@@ -84,7 +84,7 @@ fn one_of_them_at_a_time() {
 #[test]
 fn a_comparison_asks_no_server() {
     match invoked("--compare a.json b.json").unwrap() {
-        Invocation::Compare(args) => {
+        Invocation::Command(Command::Compare(args)) => {
             assert_eq!(args.sides(), ["a.json", "b.json"].map(|name| vec![PathBuf::from(name)]));
             assert!(args.has_vllm_table);
             assert_eq!(args.policy.name, "vllm");
@@ -207,7 +207,9 @@ fn what_is_too_long_is_left_out_or_cut() {
 
 #[test]
 fn a_dry_run_is_no_run() {
-    let Invocation::DryRun(parsed) = invoked("--dry-run --num-prompts 7").unwrap() else {
+    let Invocation::Command(Command::DryRun(parsed)) =
+        invoked("--dry-run --num-prompts 7").unwrap()
+    else {
         panic!("it is a run")
     };
     assert_eq!(parsed.plan.workload.requests, 7);

@@ -7,6 +7,8 @@ use clap::Parser;
 use serde_json::Value;
 use servemark_plan::{BenchPlan, Layout, SloSpec};
 
+use crate::commands::rerun::credentials;
+use crate::commands::score::{Objectives, objectives};
 use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::gates::GateArgs;
@@ -15,9 +17,7 @@ use crate::own::{
 };
 use crate::parsed::Parsed;
 use crate::plan_file::{PlanFormat, Setting, plan_of, read};
-use crate::rerun::credentials;
 use crate::results_folder::ResultsFolder;
-use crate::score::{Objectives, objectives};
 
 /// Run a plan from a file
 ///

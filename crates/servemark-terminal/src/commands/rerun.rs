@@ -6,9 +6,10 @@ use servemark::core::{Header, RunLogReader};
 use servemark::{ExecuteError, ExitCode, Scores};
 use servemark_cli::Rerun;
 
-use crate::live_page::{self, RequestedPage};
+use super::live_page::{self, RequestedPage};
+use super::outputs::check_rerun;
 use crate::report::RunOutput;
-use crate::{context, offline, outputs, report, results_folder, screen};
+use crate::{context, offline, report, results_folder, screen};
 
 /// Repeats the run of a log and reports it like any other run.
 pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
@@ -35,7 +36,7 @@ fn repeat(
     };
     live.show_runs(&mut context);
     let plan = &parsed.plan;
-    outputs::check_rerun(plan, &rerun.recorded)?;
+    check_rerun(plan, &rerun.recorded)?;
     let run = offline::run(plan, &context).inspect_err(|error| {
         if parsed.credentials.is_empty() && is_refusal(error) {
             screen::eprint_line(NO_KEY);

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use servemark::core::{RunLog, RunLogError, RunLogReader};
 use servemark::metrics::NoStage;
-use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
+use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute, numbered};
 use servemark_cli::PlanFormat;
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
@@ -19,7 +19,7 @@ use crate::{context, failures, report, results_folder};
 /// Runs the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
     let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only.is_some());
-    let tasks = &if is_planned { tasks.clone() } else { results_folder::aisbench(tasks)? };
+    let tasks = &if is_planned { tasks.clone() } else { with_folder(tasks)? };
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
     if let [first, _, ..] = tasks.tasks.as_slice()
@@ -51,6 +51,18 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
     }
     document.print();
     Ok(worst)
+}
+
+/// Returns AISBench's tasks with a folder of their own, unless they go on with an earlier run.
+fn with_folder(tasks: &Tasks) -> anyhow::Result<Tasks> {
+    let mut tasks = tasks.clone();
+    if tasks.reuse == Reuse::Nothing {
+        let folder = results_folder::created(&tasks.folder, numbered(tasks.folder.clone()))?;
+        if folder != tasks.folder {
+            tasks.move_to(folder);
+        }
+    }
+    Ok(tasks)
 }
 
 fn measure(

@@ -265,7 +265,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::dispatch::single_run;
+    use crate::commands::dispatch::single_run;
 
     fn ab(line: &str) -> Result<AbRuns, String> {
         let args = line.split_whitespace().map(Into::into);

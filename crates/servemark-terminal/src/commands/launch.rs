@@ -9,7 +9,8 @@ use anyhow::{Context, bail};
 use servemark::ExitCode;
 use servemark_cli::LaunchArgs;
 
-use crate::{screen, starter};
+use super::starter;
+use crate::screen;
 
 /// Starts the command on every host and waits for all of them.
 pub(crate) fn launch(args: &LaunchArgs) -> anyhow::Result<ExitCode> {

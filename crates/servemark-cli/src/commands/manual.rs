@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory, Parser};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::completions::whole;
+use crate::commands::completions::whole;
 use crate::error::{CliError, UsageError};
 use crate::own::{PLAIN_EXIT_CODES, notes, parse_command};
 

@@ -10,6 +10,8 @@ use clap::{Args, Parser};
 use servemark_client::{BaseUrl, Credentials, TargetSpec};
 use servemark_metrics::Objective;
 
+use crate::commands::rerun::credentials;
+use crate::commands::score::{Objectives, objectives};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::gates::GateArgs;
@@ -18,9 +20,7 @@ use crate::own::{
     ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, notes, online_notes, parse_command,
 };
 use crate::python;
-use crate::rerun::credentials;
 use crate::results_folder::ResultsFolder;
-use crate::score::{Objectives, objectives};
 
 /// Measure a server of which only the address is known, in about a minute
 ///

@@ -69,19 +69,19 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<String, Usag
 fn text(name: SchemaName) -> String {
     let published = match name {
         SchemaName::Plan => return format!("{:#}\n", plan_schema()),
-        SchemaName::Ab => include_str!("../schema/ab.schema.json"),
-        SchemaName::Compare => include_str!("../schema/compare.schema.json"),
-        SchemaName::DryRun => include_str!("../schema/dry-run.schema.json"),
-        SchemaName::Experiment => include_str!("../schema/experiment.schema.json"),
-        SchemaName::Explore => include_str!("../schema/explore.schema.json"),
-        SchemaName::Files => include_str!("../schema/files.schema.json"),
-        SchemaName::Grid => include_str!("../schema/grid.schema.json"),
-        SchemaName::Noise => include_str!("../schema/noise.schema.json"),
-        SchemaName::Runs => include_str!("../schema/runs.schema.json"),
-        SchemaName::Score => include_str!("../schema/score.schema.json"),
-        SchemaName::Search => include_str!("../schema/search.schema.json"),
-        SchemaName::Selftest => include_str!("../schema/selftest.schema.json"),
-        SchemaName::Sweep => include_str!("../schema/sweep.schema.json"),
+        SchemaName::Ab => include_str!("../../schema/ab.schema.json"),
+        SchemaName::Compare => include_str!("../../schema/compare.schema.json"),
+        SchemaName::DryRun => include_str!("../../schema/dry-run.schema.json"),
+        SchemaName::Experiment => include_str!("../../schema/experiment.schema.json"),
+        SchemaName::Explore => include_str!("../../schema/explore.schema.json"),
+        SchemaName::Files => include_str!("../../schema/files.schema.json"),
+        SchemaName::Grid => include_str!("../../schema/grid.schema.json"),
+        SchemaName::Noise => include_str!("../../schema/noise.schema.json"),
+        SchemaName::Runs => include_str!("../../schema/runs.schema.json"),
+        SchemaName::Score => include_str!("../../schema/score.schema.json"),
+        SchemaName::Search => include_str!("../../schema/search.schema.json"),
+        SchemaName::Selftest => include_str!("../../schema/selftest.schema.json"),
+        SchemaName::Sweep => include_str!("../../schema/sweep.schema.json"),
     };
     published.to_owned()
 }
@@ -115,7 +115,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::completions::whole;
+    use crate::commands::completions::whole;
 
     /// Commands that print a document with `--json`, each with the schemas of its documents.
     const PRINTED: [(&str, &[SchemaName]); 24] = {

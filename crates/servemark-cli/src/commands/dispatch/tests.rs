@@ -40,10 +40,12 @@ fn the_command_that_is_run_already() {
 fn what_python_runs_of_vllm() {
     let slices = "python -m vllm.benchmarks.datasets.create_txt_slices_dataset --num-prompts 7 \
                   --input a.txt --output a.jsonl --tokenizer gpt2";
-    let Invocation::TextSlices(slices) = read(slices).unwrap() else { panic!("it is another") };
+    let Invocation::Command(Command::TextSlices(slices)) = read(slices).unwrap() else {
+        panic!("it is another")
+    };
     assert_eq!(slices.count, 7);
     let plot = read("python -m vllm.benchmarks.sweep.plot results/today").unwrap();
-    assert!(matches!(plot, Invocation::VllmSweep(_)));
+    assert!(matches!(plot, Invocation::Command(Command::VllmSweep(_))));
     refuses(
         "python -m vllm.benchmarks.mm_processor",
         "servemark has no python -m vllm.benchmarks.mm_processor; run it without servemark in front",
@@ -209,7 +211,10 @@ fn an_unknown_value_is_told_the_nearest_of_all_choices() {
 fn a_server_is_explored_where_no_command_is_given() {
     for line in ["", "gpu-box:8000", "--duration 60", "demo"] {
         let requested = read(line).unwrap();
-        assert!(matches!(requested, Invocation::Explore(_)), "{line}: {requested:?}");
+        assert!(
+            matches!(requested, Invocation::Command(Command::Explore(_))),
+            "{line}: {requested:?}"
+        );
     }
 }
 
@@ -236,7 +241,7 @@ fn help_and_version_are_no_mistakes() {
 #[test]
 fn a_run_that_is_over_is_scored() {
     let line = "score run.jsonl --layout native --goodput ttft:500 tpot:50 --result-file r.jsonl";
-    let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+    let Invocation::Command(Command::Score(args)) = read(line).unwrap() else { panic!("{line}") };
     assert_eq!(args.run_log().to_str(), Some("run.jsonl"));
     let how = args.how;
     assert_eq!((how.tables.len(), how.slos.len(), how.details), (1, 2, false));
@@ -246,7 +251,9 @@ fn a_run_that_is_over_is_scored() {
 #[test]
 fn tables_of_evalscope_may_name_their_version() {
     let style = |line: &str| {
-        let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+        let Invocation::Command(Command::Score(args)) = read(line).unwrap() else {
+            panic!("{line}")
+        };
         let scoring = args.how.scoring(ScoringSpec::default());
         assert_eq!(scoring.layouts, [Layout::Native, Layout::Evalscope], "{line}");
         scoring.evalscope.style
@@ -261,7 +268,9 @@ fn tables_of_evalscope_may_name_their_version() {
 #[test]
 fn tables_of_sglang_and_vllm_may_name_their_release() {
     let scoring = |line: &str| {
-        let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+        let Invocation::Command(Command::Score(args)) = read(line).unwrap() else {
+            panic!("{line}")
+        };
         let scoring = args.how.scoring(ScoringSpec::default());
         args.how.check(&scoring).map(|()| scoring)
     };
@@ -292,14 +301,16 @@ fn tables_of_sglang_and_vllm_may_name_their_release() {
 #[test]
 fn a_score_takes_the_percentiles_of_vllms_table() {
     let line = "score r --as vllm --percentile-metrics ttft,e2el --metric-percentiles 50,99.9";
-    let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+    let Invocation::Command(Command::Score(args)) = read(line).unwrap() else { panic!("{line}") };
     let of_run = ScoringSpec::default();
     let scoring = args.how.scoring(of_run.clone());
     let vllm = of_run.vllm.with_metrics(["ttft", "e2el"]).with_percentiles(vec![50.0, 99.9]);
     assert_eq!(scoring.vllm, vllm);
     assert!(args.how.check(&scoring).is_ok());
     assert!(read("score r --as vllm --metric-percentiles 101").is_err());
-    let Invocation::Score(args) = read("score r --metric-percentiles 50").unwrap() else {
+    let Invocation::Command(Command::Score(args)) =
+        read("score r --metric-percentiles 50").unwrap()
+    else {
         panic!("it is a score")
     };
     let refusal = args.how.check(&args.how.scoring(ScoringSpec::default())).unwrap_err();
@@ -341,7 +352,7 @@ fn the_help_of_bench_embedding_tells_its_own_defaults_and_choices() {
 fn a_score_adds_to_what_the_run_was_scored_by() {
     let line = "score run.jsonl --steady-state-concurrency-ratio 0.5 --plot-throughput \
                 --steady-state-output-file s.jsonl";
-    let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+    let Invocation::Command(Command::Score(args)) = read(line).unwrap() else { panic!("{line}") };
     let of_run = ScoringSpec { cache_report: true, ..ScoringSpec::default() };
     let scoring = args.how.scoring(of_run);
     assert_eq!(scoring.steady_state.map(f64::from), Some(0.5));
@@ -358,7 +369,9 @@ fn details_need_a_file() {
 #[test]
 fn a_machine_is_tested() {
     let line = "selftest --streams 64 --duration 0.5 --json --require-ttft-error-ms 1";
-    let Invocation::Selftest(args) = read(line).unwrap() else { panic!("{line}") };
+    let Invocation::Command(Command::Selftest(args)) = read(line).unwrap() else {
+        panic!("{line}")
+    };
     assert_eq!((args.streams, args.duration.as_millis(), args.json), (64, 500, true));
     assert_eq!((args.require_ttft_error_ms, args.require_itl_error_ms), (Some(1.0), None));
     assert_eq!(args.cache, None);
@@ -378,7 +391,9 @@ fn figures_are_kept_in_the_users_cache() {
         (elsewhere, Some("/var/cache/me/servemark")),
     ] {
         let invocation = parse(["selftest".into()], &environment).unwrap();
-        let Invocation::Selftest(args) = invocation else { panic!("{invocation:?}") };
+        let Invocation::Command(Command::Selftest(args)) = invocation else {
+            panic!("{invocation:?}")
+        };
         assert_eq!(args.cache.as_deref(), folder.map(Path::new));
         let invocation = parse(["bench-serving".into()], &environment).unwrap();
         let Invocation::Bench(parsed) = invocation else { panic!("{invocation:?}") };

@@ -9,7 +9,8 @@ use servemark::report::BenchmarkReport;
 use servemark::{ExitCode, replace_file};
 use servemark_cli::ExportArgs;
 
-use crate::{documents, score, screen};
+use super::score;
+use crate::{documents, screen};
 
 /// Writes the requested files.
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {

@@ -13,8 +13,8 @@ use servemark::core::JsonObject;
 use servemark::plan::{BenchPlan, PointsSpec, SweepSpec};
 use servemark::report::{EvalscopeRates, EvalscopeRun, EvalscopeSubject, EvalscopeSweep};
 use servemark::runner::Stop;
-use servemark::{ExitCode, PointRun, RunContext, Scores};
-use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
+use servemark::{ExitCode, PointRun, RunContext, Scores, numbered};
+use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask, ResultsFolder};
 
 use self::progress::Tracker;
 use crate::documents::RunsDocument;
@@ -25,11 +25,27 @@ use crate::{context, report, results_folder, screen};
 /// Executes the requested runs. Returns the exit code of the worst one.
 pub(crate) fn run(requested: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&requested.first)? else { return Ok(ExitCode::Ok) };
-    let requested = &results_folder::evalscope(requested)?;
+    let requested = &with_folder(requested)?;
     match &requested.task {
         EvalscopeTask::Runs(spec) => runs(requested, spec, &context),
         EvalscopeTask::Search(search) => search::search(requested, search, &context),
     }
+}
+
+/// Returns evalscope's runs with a folder of their own, if its path has the time in it:
+/// `outputs/TIME/NAME`, or `outputs/TIME_2/NAME` if that exists.
+fn with_folder(requested: &EvalscopeRuns) -> anyhow::Result<EvalscopeRuns> {
+    let mut requested = requested.clone();
+    if let ResultsFolder::Dated(path) = requested.results_folder()
+        && let (Some(dated), Some(name)) = (path.parent(), path.file_name())
+    {
+        let names = numbered(dated.to_owned()).map(|dated| dated.join(name));
+        let folder = results_folder::created(&path, names)?;
+        if folder != path {
+            requested.move_to(folder)?;
+        }
+    }
+    Ok(requested)
 }
 
 /// Runs a sweep and reports it. A run that fails before its report ends the sweep; earlier runs are

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use crate::completions;
+use crate::commands::completions;
 use crate::error::CliError;
 use crate::nearest::nearest;
 

@@ -7,7 +7,8 @@ use servemark::plan::{BenchPlan, Layout, OutputSpec};
 use servemark::{ExitCode, Scores};
 use servemark_cli::{CliError, ScoreArgs};
 
-use crate::{documents, failures, gates, report, results, screen};
+use super::gates;
+use crate::{documents, failures, report, results, screen};
 
 /// Prints the tables of a run log and writes the requested files.
 pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {

@@ -4,9 +4,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use super::{Invocation, bench_serving, file_name};
+use super::file_name;
+use crate::commands::Command;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+#[cfg(feature = "engine")]
+use crate::invocation::bench_offline;
+use crate::invocation::{Invocation, bench_serving};
 use crate::sglang::one_batch;
 
 /// Returns whether a name is that of a Python file.
@@ -38,11 +42,11 @@ pub(super) fn of_file(
         "serving.py" if is_in(script, "benchmark") => bench_serving(&name, args, environment),
         #[cfg(feature = "engine")]
         "bench_offline_throughput.py" | "offline_throughput.py" => {
-            super::bench_offline(&name, Some(python.unwrap_or("python3")), args, environment)
+            bench_offline(&name, Some(python.unwrap_or("python3")), args, environment)
         }
         "bench_one_batch_server.py" | "one_batch_server.py" => {
             let bench = one_batch::parse(&name, python, args, environment)?;
-            Ok(Invocation::OneBatch(Box::new(bench)))
+            Ok(Command::OneBatch(Box::new(bench)).into())
         }
         "benchmark_serving.py" => of_vllms("serve", python, args, environment),
         "serve.py" if is_in(script, "benchmarks") => of_vllms("serve", python, args, environment),

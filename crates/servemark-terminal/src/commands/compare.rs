@@ -10,8 +10,9 @@ use servemark::{
 };
 use servemark_cli::CompareArgs;
 
-use crate::between_runs::BetweenRuns;
-use crate::{documents, gates, score, screen};
+use super::between_runs::BetweenRuns;
+use super::{gates, score};
+use crate::{documents, screen};
 
 /// Compares results. The exit code is 3 if a condition holds or a tolerance fails, and 6 if either
 /// cannot be judged.

@@ -15,6 +15,7 @@ use servemark_core::{Header, IfTaken, printable};
 use servemark_plan::{BenchPlan, OutputSpec, ScoringSpec, ServerSpec};
 
 use crate::argparse::Flag;
+use crate::commands::score::ScoringArgs;
 use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -25,7 +26,6 @@ use crate::own::{
 use crate::parsed::Parsed;
 use crate::plan_file::PlanFormat;
 use crate::results_folder::{ResultsFolder, folder_of_run, usual_folder};
-use crate::score::ScoringArgs;
 
 /// Repeat a finished run from its run log: the same requests at the same times
 ///

@@ -21,7 +21,7 @@ use servemark::{
 use servemark_cli::{ExploreArgs, ExploreTarget};
 
 use self::progress::ExploreProgress;
-use crate::live_page::RequestedPage;
+use super::live_page::RequestedPage;
 use crate::{cluster, documents, results_folder, screen};
 
 /// Explores a server, prints a table and a summary, and writes the results into a folder.
@@ -62,7 +62,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     }
     documents::keep(&folder, &document)?;
     replace_file(&report, &page)?;
-    crate::gates::write(&gates::report(&found, args), &args.gates)?;
+    super::gates::write(&gates::report(&found, args), &args.gates)?;
     let scores = Scores::of_run(&found.run, &found.plan.scoring);
     live_page.finish(&scores, Some(&log(&found, &folder)));
     Ok(exit_code(&found, args))

@@ -7,14 +7,12 @@ use std::ffi::OsString;
 use clap::{Command, CommandFactory, Parser};
 use clap_complete::Shell;
 
-use crate::error::UsageError;
 #[cfg(feature = "mock-server")]
-use crate::mock_server;
+use super::mock_server;
+use super::{ab, explore, export, launch, manual, rerun, run_file, schema, score, selftest};
+use crate::error::UsageError;
 use crate::own::{PLAIN_EXIT_CODES, notes, parse_command};
-use crate::{
-    ab, aisbench, compare, evalscope, explore, export, launch, manual, rerun, run_file, schema,
-    score, selftest, sglang, vllm,
-};
+use crate::{aisbench, compare, evalscope, sglang, vllm};
 
 /// Print the script with which a shell completes the commands and flags
 #[derive(Clone, Debug, Parser)]

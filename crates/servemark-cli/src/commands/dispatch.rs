@@ -3,7 +3,6 @@
 //! `servemark` is put in front of the command that the user already runs, or of one of its own
 //! commands.
 
-mod embeddings;
 mod script;
 mod unknown;
 
@@ -11,126 +10,23 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 #[cfg(feature = "mock-server")]
-use servemark_mock::program::ServerFlags;
-
-pub use self::embeddings::embedding_bench;
-use crate::ab::{self, AbRuns};
-use crate::aisbench::{self, Tasks};
+use super::mock_server;
+use super::{
+    Command, ExploreArgs, ab, completions, explore, export, launch, manual, rerun, run_file,
+    schema, score, selftest,
+};
 use crate::argparse::split_value;
-use crate::compare::{self, CompareArgs};
-use crate::completions;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
-use crate::explore::{self, ExploreArgs};
-use crate::export::{self, ExportArgs};
-use crate::launch::{self, LaunchArgs};
-use crate::manual;
-#[cfg(feature = "mock-server")]
-use crate::mock_server;
-use crate::offline::Offline;
+#[cfg(feature = "engine")]
+use crate::invocation::bench_offline;
+use crate::invocation::{Invocation, bench_serving, embedding_bench};
 use crate::own::JudgingArgs;
 use crate::parsed::Parsed;
 use crate::plan_file::with_plan_format;
-use crate::rerun::{self, Rerun};
-use crate::run_file::{self, FileRun};
-use crate::schema;
-use crate::score::{self, ScoreArgs};
-use crate::selftest::{self, SelftestArgs};
-use crate::sglang::embedding::Sweep;
-use crate::sglang::older;
-use crate::sglang::one_batch::{self, OneBatch};
-use crate::slo::SloRuns;
-use crate::sweep::{Runs, SweepRuns, bench};
-use crate::vllm::sweep::SweepCommand;
-use crate::vllm::{Series, TextSlices};
-use crate::{evalscope, python, sglang, vllm};
-
-/// A parsed command line, classified by what it asks for.
-#[derive(Debug)]
-pub enum Invocation {
-    /// A command that is started on several machines (`servemark launch`).
-    Launch(LaunchArgs),
-    /// Runs against two servers in turn, to compare them (`servemark ab`).
-    Ab(Box<AbRuns>),
-    /// Performance tasks of AISBench (`ais_bench -m perf`).
-    Aisbench(Box<Tasks>),
-    /// A serving benchmark of one run.
-    Bench(Box<Parsed>),
-    /// An export of a run log to a format of other programs (`servemark export`).
-    Export(ExportArgs),
-    /// A comparison: what changed from one result to another (`servemark compare`).
-    Compare(Box<CompareArgs>),
-    /// The prompts of a serving benchmark, which are drawn and not sent.
-    DryRun(Box<Parsed>),
-    /// Runs or a search of evalscope's (`evalscope perf`).
-    Evalscope(Box<EvalscopeRuns>),
-    /// An exploration of a server of which only the address is known (`servemark [URL]`).
-    Explore(Box<ExploreArgs>),
-    /// The simulator as a server on a port (`servemark mock-server`).
-    #[cfg(feature = "mock-server")]
-    MockServer(Box<ServerFlags>),
-    /// Several runs against one server, to measure the spread between them (`servemark noise`).
-    Noise(Box<AbRuns>),
-    /// A benchmark of an engine, over HTTP or without a server.
-    Offline(Box<Offline>),
-    /// Batches that are sent as one request each.
-    OneBatch(Box<OneBatch>),
-    /// A repetition of a finished run, from its run log (`servemark rerun`).
-    Rerun(Box<Rerun>),
-    /// A run that a file describes (`servemark run FILE`).
-    Run(Box<FileRun>),
-    /// A text that is printed: a JSON Schema, a completion script or a manual page.
-    Text(String),
-    /// The figures of a finished run, from its run log (`servemark score`).
-    Score(Box<ScoreArgs>),
-    /// Several runs of one command line of vLLM's, one after the other.
-    Series(Box<Series>),
-    /// A test of this machine as a client (`servemark selftest`).
-    Selftest(SelftestArgs),
-    /// A search for the largest load that meets its objectives (`--slo-search`).
-    SloSearch(Box<SloRuns>),
-    /// One or more runs of embeddings or rankings (`bench-embedding`).
-    Sweep(Box<Sweep>),
-    /// Several runs of a serving benchmark, with different values of its flags (`--sweep`).
-    SweepRuns(Box<SweepRuns>),
-    /// A text that is cut into prompts (vLLM's `create_txt_slices_dataset`).
-    TextSlices(Box<TextSlices>),
-    /// A sweep of vLLM's (`vllm bench sweep`).
-    VllmSweep(Box<SweepCommand>),
-}
-
-impl Invocation {
-    /// Returns whether standard output gets one document of JSON and no other text.
-    pub fn prints_document(&self) -> bool {
-        match self {
-            Self::Ab(runs) | Self::Noise(runs) => runs.json && runs.first.plan_only.is_none(),
-            Self::Aisbench(tasks) => {
-                tasks.tasks.first().is_some_and(|task| task.parsed.prints_document())
-            }
-            Self::Bench(parsed) | Self::DryRun(parsed) => parsed.prints_document(),
-            Self::Compare(args) => args.json,
-            Self::Evalscope(runs) => runs.first.prints_document(),
-            Self::Explore(args) => args.json,
-            Self::Export(args) => args.json,
-            Self::Offline(offline) => offline.run.prints_document(),
-            Self::OneBatch(bench) => bench.common.prints_document(),
-            Self::Rerun(rerun) => rerun.prints_document(),
-            Self::Run(run) => run.parsed.as_ref().is_some_and(Parsed::prints_document),
-            Self::Score(args) => args.json,
-            Self::Selftest(args) => args.json,
-            Self::Series(series) => series.first.prints_document(),
-            Self::SloSearch(runs) => runs.first.prints_document(),
-            Self::Sweep(sweep) => sweep.points.first().is_some_and(Parsed::prints_document),
-            Self::SweepRuns(runs) => runs.first.prints_document(),
-            Self::Launch(_) | Self::Text(_) => false,
-            #[cfg(feature = "mock-server")]
-            Self::MockServer(_) => false,
-            Self::TextSlices(slices) => slices.json,
-            Self::VllmSweep(command) => command.prints_document(),
-        }
-    }
-}
+use crate::sglang::one_batch;
+use crate::{aisbench, compare, evalscope, python, vllm};
 
 /// Parses the arguments that follow the program's name.
 ///
@@ -167,7 +63,7 @@ pub fn parse(
         "-V" | "--version" => Err(UsageError::help(VERSION)),
         "ab" => {
             let runs = ab::parse_ab("servemark ab", args, environment, single_run)?;
-            Ok(Invocation::Ab(Box::new(runs)))
+            Ok(Command::Ab(Box::new(runs)).into())
         }
         "ais_bench" => of_aisbench(args, environment),
         "bench-embedding" => embedding_bench("servemark bench-embedding", args, environment),
@@ -177,32 +73,32 @@ pub fn parse(
         "bench-offline" => Err(UsageError::refused(PROGRAM, CliError::not_built("bench-offline"))),
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args, environment)
-            .map(|args| Invocation::Compare(Box::new(args))),
-        "completions" => completions::parse(args).map(Invocation::Text),
+            .map(|args| Command::Compare(Box::new(args)).into()),
+        "completions" => completions::parse(args).map(|text| Command::Text(text).into()),
         "demo" => explored(explore::parse_demo(args, environment)),
-        "export" => export::parse(args).map(Invocation::Export),
+        "export" => export::parse(args).map(|args| Command::Export(args).into()),
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
-        "launch" => launch::parse(args).map(Invocation::Launch),
-        "man" => manual::parse(args).map(Invocation::Text),
+        "launch" => launch::parse(args).map(|args| Command::Launch(args).into()),
+        "man" => manual::parse(args).map(|text| Command::Text(text).into()),
         #[cfg(feature = "mock-server")]
         "mock-server" => {
-            mock_server::parse(args).map(|flags| Invocation::MockServer(Box::new(flags)))
+            mock_server::parse(args).map(|flags| Command::MockServer(Box::new(flags)).into())
         }
         "noise" => {
             let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
-            Ok(Invocation::Noise(Box::new(runs)))
+            Ok(Command::Noise(Box::new(runs)).into())
         }
         "rerun" => {
             let rerun = rerun::parse("servemark rerun", args, environment)?;
-            Ok(Invocation::Rerun(Box::new(rerun)))
+            Ok(Command::Rerun(Box::new(rerun)).into())
         }
-        "run" => run_file::parse(args, environment).map(|run| Invocation::Run(Box::new(run))),
-        "schema" => schema::parse(args).map(Invocation::Text),
+        "run" => run_file::parse(args, environment).map(|run| Command::Run(Box::new(run)).into()),
+        "schema" => schema::parse(args).map(|text| Command::Text(text).into()),
         "score" => score::parse("servemark score", args, environment)
-            .map(|args| Invocation::Score(Box::new(args))),
+            .map(|args| Command::Score(Box::new(args)).into()),
         "doctor" | "selftest" => {
             let program = format!("servemark {name}");
-            selftest::parse(&program, args, environment).map(Invocation::Selftest)
+            selftest::parse(&program, args, environment).map(|args| Command::Selftest(args).into())
         }
         "vllm" => of_vllm(python_beside(&command).as_deref(), args, environment),
         python if is_python(python) => module(&command, args, environment),
@@ -242,7 +138,7 @@ fn is_version_request(args: &[OsString]) -> bool {
 }
 
 fn explored(args: Result<ExploreArgs, UsageError>) -> Result<Invocation, UsageError> {
-    Ok(Invocation::Explore(Box::new(args?)))
+    Ok(Command::Explore(Box::new(args?)).into())
 }
 
 /// Returns whether a word is a flag of `servemark [URL]`; `--help` and `--version` are those of all
@@ -250,36 +146,6 @@ fn explored(args: Result<ExploreArgs, UsageError>) -> Result<Invocation, UsageEr
 fn is_flag(word: &OsStr) -> bool {
     let word = word.to_string_lossy();
     word.starts_with("--") && !["--help", "--version"].contains(&word.as_ref())
-}
-
-/// Parses a command line of SGLang's serving benchmark, with flags of its older versions too.
-pub fn bench_serving(
-    program: &str,
-    args: impl IntoIterator<Item = OsString>,
-    environment: &Environment,
-) -> Result<Invocation, UsageError> {
-    let args = with_plan_format(args.into_iter().collect());
-    let renewed =
-        older::replace_old_flags(args).map_err(|error| UsageError::refused(program, error))?;
-    let parse = |program: &str, args, environment: &Environment| {
-        let mut parsed = sglang::parse(program, args, environment)?;
-        parsed.warnings.extend_from_slice(&renewed.warnings);
-        Ok(parsed)
-    };
-    bench(program, renewed.args, environment, sglang::RESULT_FILES, parse).map(Into::into)
-}
-
-/// Parses a command line of SGLang's benchmark of an engine without a server. `python` is the
-/// interpreter that imports the engine, if the command line began with one.
-#[cfg(feature = "engine")]
-pub fn bench_offline(
-    program: &str,
-    python: Option<&str>,
-    args: impl IntoIterator<Item = OsString>,
-    environment: &Environment,
-) -> Result<Invocation, UsageError> {
-    let offline = sglang::offline::parse(program, python, args, environment)?;
-    Ok(Invocation::Offline(Box::new(offline)))
 }
 
 /// Parses a command line of SGLang's steady-state wrapper: the serving benchmark, for which
@@ -346,7 +212,7 @@ fn parse_module(
         }
         "sglang.bench_one_batch_server" | "sglang.benchmark.one_batch_server" => {
             let bench = one_batch::parse(module, python, args, environment)?;
-            Ok(Invocation::OneBatch(Box::new(bench)))
+            Ok(Command::OneBatch(Box::new(bench)).into())
         }
         "sglang.benchmark.steady_state_serving" => steady_state(module, args, environment),
         "ais_bench.benchmark.cli.main" => of_aisbench(args, environment),
@@ -358,7 +224,7 @@ fn parse_module(
         "vllm.entrypoints.cli.main" => of_vllm(python, args, environment),
         "vllm.benchmarks.datasets.create_txt_slices_dataset" => {
             let slices = vllm::text_slices(args, environment)?;
-            Ok(Invocation::TextSlices(Box::new(slices)))
+            Ok(Command::TextSlices(Box::new(slices)).into())
         }
         "" => Err(UsageError::refused(PROGRAM, CliError::NoModule)),
         other if other.starts_with(VLLM_SWEEPS) => {
@@ -374,11 +240,11 @@ fn of_aisbench(
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     let tasks = aisbench::parse("ais_bench", args, environment)?;
-    Ok(Invocation::Aisbench(Box::new(tasks)))
+    Ok(Command::Aisbench(Box::new(tasks)).into())
 }
 
 fn of_evalscope(runs: Result<EvalscopeRuns, UsageError>) -> Result<Invocation, UsageError> {
-    runs.map(|runs| Invocation::Evalscope(Box::new(runs)))
+    runs.map(|runs| Command::Evalscope(Box::new(runs)).into())
 }
 
 fn of_vllm(
@@ -387,30 +253,20 @@ fn of_vllm(
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     Ok(match vllm::command(python, args, environment)? {
-        vllm::VllmCommand::Compare(args) => Invocation::Compare(args),
-        vllm::VllmCommand::DryRun(parsed) => Invocation::DryRun(parsed),
+        vllm::VllmCommand::Compare(args) => Command::Compare(args).into(),
+        vllm::VllmCommand::DryRun(parsed) => Command::DryRun(parsed).into(),
         vllm::VllmCommand::Offline(offline) => Invocation::Offline(offline),
         vllm::VllmCommand::Runs(runs) => runs.into(),
-        vllm::VllmCommand::Series(series) => Invocation::Series(series),
-        vllm::VllmCommand::Sweep(sweep) => Invocation::VllmSweep(sweep),
+        vllm::VllmCommand::Series(series) => Command::Series(series).into(),
+        vllm::VllmCommand::Sweep(sweep) => Command::VllmSweep(sweep).into(),
     })
-}
-
-impl From<Runs> for Invocation {
-    fn from(runs: Runs) -> Self {
-        match runs {
-            Runs::One(parsed) => Self::Bench(parsed),
-            Runs::Search(search) => Self::SloSearch(search),
-            Runs::Sweep(sweep) => Self::SweepRuns(sweep),
-        }
-    }
 }
 
 fn vllm_sweep(
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
-    Ok(Invocation::VllmSweep(Box::new(vllm::sweep::parse(args, environment)?)))
+    Ok(Command::VllmSweep(Box::new(vllm::sweep::parse(args, environment)?)).into())
 }
 
 /// Beginning of the names of vLLM's sweeps as modules that Python runs.

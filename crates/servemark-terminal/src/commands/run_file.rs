@@ -1,15 +1,14 @@
 //! Runs what a file describes, and keeps the results in a folder.
 
-use std::error::Error;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use servemark::{ExitCode, Outputs, RunContext, Scores, local_faults};
-use servemark_cli::{FileRun, Parsed};
+use servemark_cli::{CliError, FileRun, Parsed};
 
-use crate::live_page::{self, RequestedPage};
+use super::gates;
+use super::live_page::{self, RequestedPage};
 use crate::report::RunOutput;
-use crate::{context, documents, gates, offline, report, results, results_folder, rewrite, screen};
+use crate::{context, documents, offline, report, results, results_folder, rewrite, screen};
 
 /// Runs the plan of a file. All faults that this machine can find are reported together.
 pub(crate) fn run(requested: &FileRun) -> anyhow::Result<ExitCode> {
@@ -89,18 +88,6 @@ fn listed(fault: &str) -> String {
     format!("  - {fault}")
 }
 
-/// Faults for which a plan is not run. The text has a line for each.
-#[derive(Debug)]
-pub(crate) struct RefusedPlan(String);
-
-impl fmt::Display for RefusedPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for RefusedPlan {}
-
 /// Results of a run that another program than ours has asked for.
 #[derive(Debug)]
 pub struct KeptRun {
@@ -127,7 +114,7 @@ pub fn run_into_folder(requested: &FileRun, context: &RunContext) -> anyhow::Res
     let (Some(parsed), true) = (&requested.parsed, faults.is_empty()) else {
         let lines = faults.iter().map(|fault| listed(fault));
         let lines: Vec<String> = std::iter::once(not_run(requested)).chain(lines).collect();
-        return Err(RefusedPlan(lines.join("\n")).into());
+        return Err(CliError::FaultyFile(lines.join("\n")).into());
     };
     let folder = results_folder::new_empty(&requested.folder)?;
     keep_run(parsed, &folder, context).inspect_err(|_| results_folder::remove_if_empty(&folder))
