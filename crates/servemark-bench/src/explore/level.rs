@@ -97,7 +97,8 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
 /// machine.
 fn telemetry_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) -> Option<TelemetrySpec> {
     let metrics = server.shows_metrics.then_some(MetricsSource::Server);
-    let gpus = spec.target.base_url.is_this_machine().then_some(MetricsSource::NvmlIfPresent);
+    let reads_gpus = cfg!(feature = "nvml") && spec.target.base_url.is_this_machine();
+    let gpus = reads_gpus.then_some(MetricsSource::NvmlIfPresent);
     let sources: Vec<MetricsSource> = metrics.into_iter().chain(gpus).collect();
     let interval = (load.lasts / READINGS).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
     (!sources.is_empty()).then(|| TelemetrySpec { interval, ..TelemetrySpec::new(sources) })
