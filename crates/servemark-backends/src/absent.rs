@@ -42,7 +42,10 @@ macro_rules! absent {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-                Err(D::Error::custom(concat!("this program has no dialect of ", $peer)))
+                Err(D::Error::custom(concat!(
+                    "this program was built without the feature peers, which has the dialects of ",
+                    $peer
+                )))
             }
         }
 

@@ -1,7 +1,7 @@
 //! The commands that only the program `servemark` has: its own ones, and those of the other clients.
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
-pub(crate) mod ab;
+mod ab;
 mod completions;
 pub mod dispatch;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
