@@ -38,6 +38,13 @@ pub enum PromptFormat {
     ChatTemplate,
 }
 
+impl PromptFormat {
+    /// Returns whether prompts are rendered with the chat template.
+    pub(crate) fn is_rendered(self) -> bool {
+        self == Self::ChatTemplate
+    }
+}
+
 /// Output length of every request; at least 4 tokens, as in SGLang.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(into = "u32", try_from = "u32")]

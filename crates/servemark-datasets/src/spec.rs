@@ -242,10 +242,10 @@ impl DatasetSpec {
             Self::Openai(_) => return Some(OpenaiSpec::without_chat_template()),
             Self::Batch(spec) => match &spec.source {
                 BatchSource::Dataset(dataset) => return dataset.without_chat_template(),
-                BatchSource::File { prompt_format, .. } => is_rendered(*prompt_format),
+                BatchSource::File { prompt_format, .. } => prompt_format.is_rendered(),
             },
-            Self::Custom(spec) => is_rendered(spec.shaping.prompt_format),
-            Self::Sharegpt(spec) => is_rendered(spec.shaping.prompt_format),
+            Self::Custom(spec) => spec.shaping.prompt_format.is_rendered(),
+            Self::Sharegpt(spec) => spec.shaping.prompt_format.is_rendered(),
             Self::Evalscope(spec) => spec.needs_chat_template(),
             Self::Vllm(spec) => spec.needs_chat_template(),
             _ => false,
@@ -284,10 +284,6 @@ impl DatasetSpec {
             Self::Evalscope(spec) => spec.name(),
         }
     }
-}
-
-fn is_rendered(format: PromptFormat) -> bool {
-    format == PromptFormat::ChatTemplate
 }
 
 /// Adapter of a spec to core's [`Dataset`] trait.

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Sample, Session};
 
 use crate::layout::FileLayout;
-use crate::{DatasetName, Draw, PromptFormat, Summary};
+use crate::{DatasetName, Draw, Summary};
 
 pub use batch::VllmBatchSpec;
 pub use buckets::{MediaBucket, MediaDraws, MediaLimits};
@@ -185,7 +185,7 @@ impl VllmSpec {
     /// Returns whether prompts are rendered by a chat template.
     pub(crate) fn needs_chat_template(&self) -> bool {
         match &self.data {
-            VllmData::Custom(spec) => spec.prompt_format == PromptFormat::ChatTemplate,
+            VllmData::Custom(spec) => spec.prompt_format.is_rendered(),
             VllmData::Hub(spec) => spec.renders(),
             _ => false,
         }

@@ -108,7 +108,7 @@ impl VllmHubSpec {
             | Kind::Gsm8k
             | Kind::HumanEval
             | Kind::InstructCoder
-            | Kind::MtBench => self.prompt_format == PromptFormat::ChatTemplate,
+            | Kind::MtBench => self.prompt_format.is_rendered(),
             _ => false,
         }
     }
