@@ -22,6 +22,7 @@ use crate::sweep::{Runs, SweepRuns, bench};
 
 /// A parsed command line, classified by what it asks for.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Invocation {
     /// A serving benchmark of one run.
     Bench(Box<Parsed>),

@@ -48,7 +48,7 @@ fn of(invocation: &Invocation) -> Outputs {
             add_run(&mut outputs, &first);
             add_several(&mut outputs, runs.folder.as_ref(), &runs.files);
         }
-        Invocation::SloSearch(_) | Invocation::SweepRuns(_) => {}
+        _ => {}
     }
     outputs
 }

@@ -42,6 +42,8 @@ fn dispatch(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::SloSearch(runs) => crate::slo::search(&runs),
         Invocation::Sweep(sweep) => crate::sweep::sweep(&sweep),
         Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),
+        // Another crate may have turned on `commands` of `servemark-cli` alone.
+        _ => Err(CliError::NotBuilt { what: "this command".to_owned() }.into()),
     }
 }
 
