@@ -45,28 +45,27 @@ impl Dialect {
     /// assert_eq!(Dialect::File.words(error), error);
     /// ```
     pub fn words(self, text: &str) -> String {
+        self.list().map_or_else(|| text.to_owned(), |list| worded(text, list))
+    }
+
+    /// Returns the list of words of the dialect; `None` for files, which have the plan's keys.
+    #[cfg(feature = "commands")]
+    fn list(self) -> Option<Words> {
         match self {
-            Self::File => text.to_owned(),
-            peer => worded(text, of_peer(peer)),
+            Self::Aisbench => Some(aisbench::WORDS),
+            Self::Evalscope => Some(evalscope::WORDS),
+            Self::File => None,
+            Self::Sglang => Some(sglang::WORDS),
+            Self::Vllm => Some(vllm::WORDS),
         }
     }
-}
 
-/// Returns the list of words of a peer's dialect.
-#[cfg(feature = "commands")]
-fn of_peer(dialect: Dialect) -> Words {
-    match dialect {
-        Dialect::Aisbench => aisbench::WORDS,
-        Dialect::Evalscope => evalscope::WORDS,
-        Dialect::Vllm => vllm::WORDS,
-        Dialect::File | Dialect::Sglang => sglang::WORDS,
+    /// Returns the list of words of SGLang's dialect, the only one that is read without the feature
+    /// `commands`.
+    #[cfg(not(feature = "commands"))]
+    fn list(self) -> Option<Words> {
+        Some(sglang::WORDS)
     }
-}
-
-/// Returns the list of words of SGLang's dialect, which is the only one that this build reads.
-#[cfg(not(feature = "commands"))]
-fn of_peer(_: Dialect) -> Words {
-    sglang::WORDS
 }
 
 #[cfg(feature = "commands")]
