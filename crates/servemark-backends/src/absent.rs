@@ -44,7 +44,8 @@ macro_rules! absent {
             fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
                 Err(D::Error::custom(concat!(
                     "this program was built without the feature peers, which has the dialects of ",
-                    $peer
+                    $peer,
+                    "; the program servemark has it"
                 )))
             }
         }

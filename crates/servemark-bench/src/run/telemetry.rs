@@ -66,7 +66,7 @@ fn nvml() -> Result<SamplerSource, String> {
 
 #[cfg(not(feature = "nvml"))]
 fn nvml() -> Result<SamplerSource, String> {
-    Err("this program was built without the feature nvml".to_owned())
+    Err("this program was built without the feature nvml; the program servemark has it".to_owned())
 }
 
 fn report_missed(job: &Job<'_>, error: &impl ToString) {
