@@ -89,6 +89,9 @@ pub enum CompareError {
         /// The values of both runs that differ.
         difference: String,
     },
+    /// A side of the comparison has no result.
+    #[error("a comparison needs at least one result on each side")]
+    NoSide,
     /// The results have no figure in common.
     #[error("{before} and {after} have no number in common", before = before.display(), after = after.display())]
     Nothing {
@@ -133,6 +136,9 @@ fn compared(
     reader: SideReader<'_>,
 ) -> Result<ComparedResults, CompareError> {
     let [before, after] = [files_in(sides[0])?, files_in(sides[1])?];
+    let (Some(first_before), Some(first_after)) = (before.first(), after.first()) else {
+        return Err(CompareError::NoSide);
+    };
     let is_single = before.len() == 1 && after.len() == 1;
     let read_before = reader.read(&before, ComparedSide::Before, is_single)?;
     let read_after = reader.read(&after, ComparedSide::After, is_single)?;
@@ -140,8 +146,8 @@ fn compared(
     let doubts = read_before.doubts.into_iter().chain(read_after.doubts);
     let comparison = comparison.with_doubts(doubts);
     if comparison.changes.is_empty() {
-        let first = |files: &[PathBuf]| files.first().cloned().unwrap_or_default();
-        return Err(CompareError::Nothing { before: first(&before), after: first(&after) });
+        let (before, after) = (first_before.clone(), first_after.clone());
+        return Err(CompareError::Nothing { before, after });
     }
     let left_out = read_before.left_out.into_iter().chain(read_after.left_out).collect();
     Ok(ComparedResults {
@@ -306,6 +312,8 @@ mod tests {
         assert!(error(&other, &other).ends_with("have no number in common"));
         assert!(error(&other, &text).contains("neither a run log nor a result file"));
         assert!(error(&missing, &text).starts_with("cannot read"));
+        let no_side = compare_all([&[], &[&other]], &Figure::headline());
+        assert!(matches!(no_side, Err(CompareError::NoSide)));
     }
 
     #[test]

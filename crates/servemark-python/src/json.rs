@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error;
 
@@ -15,6 +16,11 @@ pub(crate) fn loads<'py>(python: Python<'py>, document: &str) -> PyResult<Bound<
 pub(crate) fn dumps(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let text = value.py().import("json")?.call_method1("dumps", (value,))?;
     Ok(text.cast::<PyString>()?.to_string())
+}
+
+/// Returns a Python value as one of `serde_json`. Errors of what is read from it name no line.
+pub(crate) fn value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    serde_json::from_str(&dumps(value)?).map_err(|error| error::of_input(&error))
 }
 
 /// Returns a value as a JSON document.

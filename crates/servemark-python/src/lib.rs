@@ -5,7 +5,7 @@
 //! back. Documents cross as JSON text. Whatever takes time releases Python's lock meanwhile. The
 //! other half, in `python/servemark`, has what is shorter in Python.
 
-use pyo3::prelude::*;
+use pyo3::pymodule;
 // Only their features matter, which the manifest explains.
 #[cfg(feature = "tests")]
 use {clap as _, hyper as _, jiff as _, tokio as _};
@@ -23,6 +23,8 @@ mod table;
 
 #[pymodule]
 mod _servemark {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::error::RunError;
     #[pymodule_export]
@@ -35,4 +37,9 @@ mod _servemark {
     use crate::run::RunHandle;
     #[pymodule_export]
     use crate::table::Table;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

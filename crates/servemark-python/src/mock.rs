@@ -20,7 +20,7 @@ pub(crate) struct MockServer {
 impl MockServer {
     #[new]
     fn new(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let spec: Result<MockSpec, _> = serde_json::from_str(&json::dumps(settings)?);
+        let spec: Result<MockSpec, _> = serde_json::from_value(json::value(settings)?);
         let spec = spec.map_err(|error| error::of_input(&error))?;
         let server = Server::start(spec).map_err(|error| error::of_input(&error))?;
         Ok(Self { server: Some(server) })

@@ -1,6 +1,5 @@
 //! A run of a plan in this process.
 
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use servemark::core::Progress;
@@ -199,16 +198,13 @@ impl Drop for RunHandle {
 fn requested(plan: &Bound<'_, PyAny>, out: Option<PathBuf>) -> PyResult<FileRun> {
     let environment = Environment::from_process();
     if let Ok(plan) = plan.cast::<PyDict>() {
-        let document = serde_json::from_str(&json::dumps(plan)?);
-        let document = document.map_err(|error| error::of_input(&error))?;
-        return Ok(FileRun::of_document(("the plan", document), out, &environment));
+        return Ok(FileRun::of_document(("the plan", json::value(plan)?), out, &environment));
     }
     let Ok(path) = plan.extract::<PathBuf>() else {
         return Err(PyTypeError::new_err("a plan is a dict or the path of a file"));
     };
     // A file that cannot be read is an error of the operating system, not a fault of its content.
-    File::open(&path).map_err(|source| {
-        PyOSError::new_err((source.raw_os_error(), source.kind().to_string(), path.clone()))
-    })?;
+    let file = plan.py().import("builtins")?.call_method1("open", (&path,))?;
+    file.call_method0("close")?;
     Ok(FileRun::of_file(path, out, &environment))
 }

@@ -125,6 +125,8 @@ class LogTest(unittest.TestCase):
             servemark.compare(*sides, as_="theirs")
         with self.assertRaises(FileNotFoundError):
             servemark.compare(self.log, "missing.runlog.jsonl")
+        with self.assertRaisesRegex(ValueError, "at least one result"):
+            servemark.compare([], self.log)
 
     def test_what_is_no_log_is_refused(self):
         with self.assertRaises(FileNotFoundError):

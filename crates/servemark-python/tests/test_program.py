@@ -29,6 +29,7 @@ class ProgramTest(unittest.TestCase):
             done = program("--version", start=start)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(version("servemark"), done.stdout)
+        self.assertEqual(servemark.__version__, version("servemark"))
 
     def test_its_exit_codes_are_the_program_s(self):
         done = program("score", "missing.runlog.jsonl")

@@ -77,7 +77,7 @@ class RunTest(unittest.TestCase):
     def test_files_are_errors_of_the_system(self):
         with self.assertRaises(FileNotFoundError) as missing:
             servemark.run(self.out / "plan.toml")
-        self.assertEqual(missing.exception.filename, self.out / "plan.toml")
+        self.assertEqual(missing.exception.filename, str(self.out / "plan.toml"))
         self.out.write_text("a file")
         with self.assertRaises((OSError, ValueError)) as taken:
             servemark.run(plan(self.serve()), out=self.out)

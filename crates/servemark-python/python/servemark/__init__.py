@@ -13,7 +13,7 @@ from ._dialect import Answer, Decoded, Dialect, EncodedRequest, Frame, Piece, Re
 from ._log import RunLog, compare, read
 from ._mock import MockServer
 from ._run import Progress, RunResult, run, run_async
-from ._servemark import RunError, Table
+from ._servemark import RunError, Table, __version__
 
 __all__ = [
     "Answer",
@@ -29,6 +29,7 @@ __all__ = [
     "RunLog",
     "RunResult",
     "Table",
+    "__version__",
     "compare",
     "read",
     "run",

@@ -6,6 +6,8 @@ from typing import Any, Callable, Iterable
 
 from ._dialect import NativeDialect
 
+__version__: str
+
 class RunError(RuntimeError):
     exit_code: int
 
