@@ -48,23 +48,21 @@ impl Dialect {
         self.list().map_or_else(|| text.to_owned(), |list| worded(text, list))
     }
 
-    /// Returns the list of words of the dialect; `None` for files, which have the plan's keys.
-    #[cfg(feature = "commands")]
+    /// Returns the list of words of the dialect; `None` for files, which have the plan's keys, and for
+    /// dialects that this build does not read.
     fn list(self) -> Option<Words> {
         match self {
-            Self::Aisbench => Some(aisbench::WORDS),
-            Self::Evalscope => Some(evalscope::WORDS),
             Self::File => None,
             Self::Sglang => Some(sglang::WORDS),
+            #[cfg(feature = "commands")]
+            Self::Aisbench => Some(aisbench::WORDS),
+            #[cfg(feature = "commands")]
+            Self::Evalscope => Some(evalscope::WORDS),
+            #[cfg(feature = "commands")]
             Self::Vllm => Some(vllm::WORDS),
+            #[cfg(not(feature = "commands"))]
+            Self::Aisbench | Self::Evalscope | Self::Vllm => None,
         }
-    }
-
-    /// Returns the list of words of SGLang's dialect, the only one that is read without the feature
-    /// `commands`.
-    #[cfg(not(feature = "commands"))]
-    fn list(self) -> Option<Words> {
-        Some(sglang::WORDS)
     }
 }
 

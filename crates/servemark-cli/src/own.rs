@@ -16,7 +16,7 @@ pub(crate) use self::command::{
     with_online_notes,
 };
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs, ReuseArgs, TrustArgs};
-pub(crate) use self::display::DisplayArgs;
+pub(crate) use self::display::{DisplayArgs, PlanOnlyArgs};
 pub(crate) use self::run::{
     AskingArgs, JudgingArgs, OWN_TOLERANCE, RunArgs, parse_layout, parse_share, parse_verdict,
 };

@@ -21,7 +21,8 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
 use crate::own::{
-    DisplayArgs, OWN_TOLERANCE, RUN_EXIT_CODES, StoppingArgs, notes, parse_command, parse_share,
+    DisplayArgs, OWN_TOLERANCE, PlanOnlyArgs, RUN_EXIT_CODES, StoppingArgs, notes, parse_command,
+    parse_share,
 };
 use crate::parsed::Parsed;
 use crate::plan_file::PlanFormat;
@@ -52,12 +53,8 @@ struct RerunArgs {
     json: bool,
     #[command(flatten)]
     display: DisplayArgs,
-    /// Print the plan as JSON and stop
-    #[arg(long, conflicts_with = "live")]
-    plan_only: bool,
-    /// Language of the plan that --plan-only prints; also --as
-    #[arg(long, value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
-    plan_format: PlanFormat,
+    #[command(flatten)]
+    plan: PlanOnlyArgs,
     /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
     /// that of the run if it named one, else 0.01
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
@@ -311,7 +308,7 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         },
         grace: args.stopping.grace,
         tolerated_failures: args.tolerate_failures,
-        plan_only: args.plan_only.then_some(args.plan_format),
+        plan_only: args.plan.printed_plan(),
         credentials: credentials(&args.header, environment)?,
         environment: environment.clone(),
     })

@@ -13,10 +13,11 @@ use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::gates::GateArgs;
 use crate::own::{
-    DisplayArgs, OWN_TOLERANCE, RUN_EXIT_CODES, StoppingArgs, online_notes, parse_command,
+    DisplayArgs, OWN_TOLERANCE, PlanOnlyArgs, RUN_EXIT_CODES, StoppingArgs, online_notes,
+    parse_command,
 };
 use crate::parsed::Parsed;
-use crate::plan_file::{PlanFormat, Setting, plan_of, read};
+use crate::plan_file::{Setting, plan_of, read};
 use crate::results_folder::ResultsFolder;
 
 /// Run a plan from a file
@@ -51,12 +52,8 @@ struct RunFileArgs {
     json: bool,
     #[command(flatten)]
     display: DisplayArgs,
-    /// Print the plan and stop
-    #[arg(long, conflicts_with = "live")]
-    plan_only: bool,
-    /// Language of the plan that --plan-only prints; also --as
-    #[arg(long, value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
-    plan_format: PlanFormat,
+    #[command(flatten)]
+    plan: PlanOnlyArgs,
     #[command(flatten)]
     stopping: StoppingArgs,
     #[command(flatten)]
@@ -151,7 +148,7 @@ fn file_run(
     let plan = document.and_then(|document| plan(&args, document, &mut faults));
     let parsed = plan.map(|plan| Parsed {
         json: args.json,
-        plan_only: args.plan_only.then_some(args.plan_format),
+        plan_only: args.plan.printed_plan(),
         ..Parsed::new(plan, credentials, environment, args.stopping.grace)
     });
     let folder = ResultsFolder::named_or_usual(args.out, environment);
